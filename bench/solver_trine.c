@@ -12,15 +12,17 @@ typedef struct {
 } solver;
 
 /** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2",
- *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024" (0 = chosen by the plan). */
+ *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024",
+ *  "partitioned-inverse:levels=32:refine=1" (0 = chosen by the plan). */
 static trine_status parse_method(const char *text, trine_triangular_options *options)
 {
-    int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0;
+    int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0, levels = 0, refine = 0;
     const struct {
         const char *key;
         int *value;
     } keys[] = {{"lanes", &lanes},           {"warps", &warps},     {"blocks", &blocks}, {"order", &order},
-                {"scratchpad", &scratchpad}, {"variant", &variant}, {"p", &p},           {"q", &q}};
+                {"scratchpad", &scratchpad}, {"variant", &variant}, {"p", &p},           {"q", &q},
+                {"levels", &levels},         {"refine", &refine}};
     const size_t n_keys = sizeof keys / sizeof *keys;
     size_t length = strcspn(text, ":");
     int m = TRINE_TRI_AUTO;
@@ -34,10 +36,13 @@ static trine_status parse_method(const char *text, trine_triangular_options *opt
         size_t k = 0, end = strcspn(++at, "=");
         while (k < n_keys && (strlen(keys[k].key) != end || strncmp(keys[k].key, at, end) != 0)) k++;
         if (k == n_keys || at[end] != '=')
-            return trine_fail(TRINE_ERR_UNSUPPORTED,
-                              "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=", at);
+            return trine_fail(
+                TRINE_ERR_UNSUPPORTED,
+                "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=, levels=, refine=",
+                at);
         *keys[k].value = atoi(at + end + 1);
     }
+    options->partition.levels = levels, options->partition.refine = refine;
     options->tune.lanes_per_row = lanes, options->tune.blocks = blocks, options->tune.row_order = order;
     if (m == TRINE_TRI_SYNCFREE_CSC) options->csc.warps_per_block = warps;
     else options->tune.warps_per_block = warps;
@@ -90,6 +95,10 @@ static void describe(void *self, bench_record *r)
     r->chosen = trine_triangular_method_name(info.method);
     bench_record_add_number(r, "plan_bytes", (double)info.bytes);
     bench_record_add_number(r, "deterministic", info.deterministic);
+    if (info.steps) {
+        bench_record_add_number(r, "steps", (double)info.steps);
+        bench_record_add_number(r, "inverse_entries", (double)info.entries);
+    }
     bench_record_add_text(r, "why", info.reason);
 }
 

@@ -67,11 +67,12 @@ static void long_rows_keep_their_digits(void **state)
 {
     (void)state;
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
-    static const trine_triangular_method methods[] = {TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET};
+    static const trine_triangular_method methods[] = {TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET,
+                                                      TRINE_TRI_PARTITIONED_INVERSE};
     enum { n = 40001 };
     trine_context ctx = test_context();
     for (int t = 0; t < 4; t++)
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < 3; m++)
             for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
                 for (int layout = 0; layout < 2; layout++)
                     /* One chain of n additions would be allowed n / 2 units, and takes hundreds to thousands of

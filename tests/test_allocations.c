@@ -32,7 +32,7 @@ struct world {
     trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
     trine_forest forest; /* of A */
     trine_spmv spmv; /* of A, ops N and T */
-    trine_precond precond, adaptive; /* of A: MOS_D; MOS_A, whose numeric allocates */
+    trine_precond precond, adaptive, multilevel; /* of A: MOS_D; MOS_A and MULTILEVEL, whose numeric allocates */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
     trine_op spmv_op;
@@ -139,6 +139,8 @@ static void open_world(struct world *w)
     OK(trine_precond_numeric(w->precond, TRINE_HOST, w->A_values, TRINE_REUSE_FORESTS, NULL));
     OK(trine_precond_analyse(w->ctx, &w->adaptive, w->A,
                              &(trine_precond_options){.method = TRINE_PRECOND_MOS_A, .m = 2}));
+    OK(trine_precond_analyse(w->ctx, &w->multilevel, w->A,
+                             &(trine_precond_options){.method = TRINE_PRECOND_MULTILEVEL}));
     OK(trine_spmv_analyse(w->ctx, &w->spmv, w->A, &(trine_spmv_options){.ops = TRINE_N | TRINE_T}));
     OK(trine_spmv_numeric(w->spmv, TRINE_HOST, NULL, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
@@ -176,6 +178,7 @@ static void close_world(struct world *w)
     OK(trine_forest_destroy(&w->forest));
     OK(trine_precond_destroy(&w->precond));
     OK(trine_precond_destroy(&w->adaptive));
+    OK(trine_precond_destroy(&w->multilevel));
     OK(trine_spmv_destroy(&w->spmv));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
@@ -394,7 +397,8 @@ static trine_status use_triangular_analyse(struct world *w, int variant)
         {.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_LEVELSET},
         {.uplo = TRINE_UPPER, .ops = TRINE_H, .method = TRINE_TRI_LEVELSET, .tune.row_order = 2},
         {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .method = TRINE_TRI_SERIAL},
-        {.uplo = TRINE_LOWER}};
+        {.uplo = TRINE_LOWER},
+        {.uplo = TRINE_UPPER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_PARTITIONED_INVERSE}};
     trine_triangular plan;
     const trine_status status = trine_triangular_analyse(w->ctx, &plan, w->A, &options[variant]);
     MADE(plan, trine_triangular_destroy);
@@ -576,8 +580,8 @@ static trine_status use_precond_analyse(struct world *w, int variant)
 }
 static trine_status use_precond_numeric(struct world *w, int variant)
 {
-    (void)variant;
-    return trine_precond_numeric(w->adaptive, TRINE_HOST, w->A_values, TRINE_REUSE_NOTHING, NULL);
+    return trine_precond_numeric(variant ? w->multilevel : w->adaptive, TRINE_HOST, w->A_values, TRINE_REUSE_NOTHING,
+                                 NULL);
 }
 static trine_status use_precond_work(struct world *w, int variant)
 {
@@ -635,6 +639,18 @@ static trine_status use_spmv_as_op(struct world *w, int variant)
 }
 
 /** Variants: the five methods, the last two with a cycle in single precision. */
+static trine_status use_precond_memory(struct world *w, int variant)
+{
+    static const trine_precond_method methods[] = {TRINE_PRECOND_AUTO, TRINE_PRECOND_ALT_I, TRINE_PRECOND_ILU0};
+    trine_memory memory;
+    return trine_precond_memory(w->ctx, w->A, &(trine_precond_options){.method = methods[variant]}, &memory);
+}
+static trine_status use_krylov_memory(struct world *w, int variant)
+{
+    trine_memory memory;
+    (void)variant;
+    return trine_krylov_memory(w->ctx, w->spmv_op, 2, w->op, NULL, &memory);
+}
 static trine_status use_krylov_create(struct world *w, int variant)
 {
     trine_krylov plan;
@@ -924,7 +940,7 @@ static const struct {
     {"trine_vectors_read_with", use_vectors_read_with, 2, 2},
     {"trine_vectors_write", use_vectors_write, 2, 2},
     {"trine_matrix_gallery", use_gallery, 3, 3},
-    {"trine_triangular_analyse", use_triangular_analyse, 4, 4},
+    {"trine_triangular_analyse", use_triangular_analyse, 5, 5},
     {"trine_triangular_work", use_triangular_work, 1, 1},
     {"trine_level_sets", use_level_sets, 1, 1},
     {"trine_panels_detect", use_panels_detect, 2, 2},
@@ -947,6 +963,7 @@ static const struct {
     {"trine_spmv_as_op", use_spmv_as_op, 1, 1},
     {"trine_krylov_create", use_krylov_create, 5, 5},
     {"trine_krylov_create_alternating", use_krylov_create_alternating, 1, 1},
+    {"trine_krylov_memory", use_krylov_memory, 1, 1},
     {"trine_krylov_work", use_krylov_work, 1, 1},
     {"trine_krylov_as_op", use_krylov_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
@@ -954,7 +971,8 @@ static const struct {
     {"trine_forest_create", use_forest_create, 4, 4},
     {"trine_forest_factor_sequential", use_forest_factor_sequential, 1, 1},
     {"trine_precond_analyse", use_precond_analyse, 6, 6},
-    {"trine_precond_numeric", use_precond_numeric, 1, 1}, /* of most methods it allocates nothing */
+    {"trine_precond_memory", use_precond_memory, 3, 3},
+    {"trine_precond_numeric", use_precond_numeric, 2, 2}, /* of most methods it allocates nothing */
     {"trine_precond_work", use_precond_work, 1, 1},
     {"trine_precond_as_op", use_precond_as_op, 1, 1},
     {"trine_precond_part", use_precond_as_op, 2, 2},
@@ -1362,11 +1380,11 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         trine_tridiagonal tridiagonal;
         trine_work work = NULL;
         size_t bytes;
-        trine_status status[20];
+        trine_status status[24];
         int calls = 0;
-        for (int variant = 0; variant < 3; variant++) {
-            static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL,
-                                                                         TRINE_TRI_LEVELSET};
+        for (int variant = 0; variant < 4; variant++) {
+            static const trine_triangular_method triangular_methods[] = {
+                TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET, TRINE_TRI_PARTITIONED_INVERSE};
             status[calls++] = trine_triangular_analyse(
                 w.ctx, &triangular, w.L,
                 &(trine_triangular_options){

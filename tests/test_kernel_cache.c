@@ -34,7 +34,7 @@ static void need_nvrtc(void)
     trine_semiring_source s;
     OK(trine_semiring_find("plus-times", TRINE_S, &s));
     OK(trine_context_set_kernel_cache(ctx, NULL));
-    const trine_status status = trine_semiring_compile(ctx, &s, 90, 0);
+    const trine_status status = trine_semiring_compile(ctx, &s, 0, 90, 0);
     OK(trine_context_destroy(&ctx));
     if (status != TRINE_ERR_NOT_BUILT) return;
     print_message("skipped: %s\n", trine_last_error());
@@ -93,7 +93,7 @@ static void builtins_compile(void **state)
         for (trine_dtype t = TRINE_S; t <= TRINE_D; t++) {
             trine_semiring_source s;
             OK(trine_semiring_find(trine_semiring_name(k), t, &s));
-            OK(trine_semiring_compile(ctx, &s, k % 2 ? 80 : 90, 0));
+            OK(trine_semiring_compile(ctx, &s, 0, k % 2 ? 80 : 90, 0));
         }
     OK(trine_context_destroy(&ctx));
 }
@@ -131,19 +131,19 @@ static void every_string_compiles(void **state)
         .store = "empty ? y : float(z + y * args.t + row)",
         .needs_row = 1,
         .reads_y = 1};
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
-    OK(trine_semiring_compile(ctx, &s, 80, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 32, 80, 0));
     trine_semiring_source no_values = {.product = TYPE(int32_t),
                                        .output = TYPE(uint8_t),
                                        .multiply = "col",
                                        .add = "acc < p ? acc : p",
                                        .store = "uint8_t(z % 7)"};
-    OK(trine_semiring_compile(ctx, &no_values, 90, 0));
+    OK(trine_semiring_compile(ctx, &no_values, 0, 90, 0));
     trine_semiring_source large = plus_times();
     large.product = (trine_type){"large", "struct large { float v[64]; };", 256, 4};
     large.multiply = "{{a * x}}", large.add = "acc", large.result = large.output;
     large.project = "acc.v[0]";
-    OK(trine_semiring_compile(ctx, &large, 80, 0));
+    OK(trine_semiring_compile(ctx, &large, 0, 80, 0));
     OK(trine_context_destroy(&ctx));
 }
 
@@ -175,38 +175,38 @@ static void wrong_strings_are_named(void **state)
     trine_semiring_source s = plus_times();
     OK(trine_context_set_log(ctx, take_message, &m, 1));
     s.multiply = "a * foo";
-    FAILS(TRINE_ERR_ARGUMENT, "multiply(1): error: identifier \"foo\"", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "multiply(1): error: identifier \"foo\"", trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_non_null(strstr(m.text, "multiply(1): error: identifier \"foo\""));
     s.multiply = "a *\n  x +\n  row"; /* not asked for */
-    FAILS(TRINE_ERR_ARGUMENT, "multiply(3): error: identifier \"row\"", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "multiply(3): error: identifier \"row\"", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.add = "acc +";
-    FAILS(TRINE_ERR_ARGUMENT, "the compiler refuses the semiring: ", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "the compiler refuses the semiring: ", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.add = "bar(acc, p)";
-    FAILS(TRINE_ERR_ARGUMENT, "add(1): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "add(1): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.store = "y"; /* reads_y is not set */
-    FAILS(TRINE_ERR_ARGUMENT, "store(1): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "store(1): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.preamble = "float f(float x)\n{\n    return g(x);\n}";
-    FAILS(TRINE_ERR_ARGUMENT, "preamble(3): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "preamble(3): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.preamble = "#include \"secret.h\"";
-    FAILS(TRINE_ERR_ARGUMENT, "preamble(1)", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "preamble(1)", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.identity = "nothing";
-    FAILS(TRINE_ERR_ARGUMENT, "identity(1): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "identity(1): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.lift = "nothing";
-    FAILS(TRINE_ERR_ARGUMENT, "lift(1): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "lift(1): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.project = "nothing";
-    FAILS(TRINE_ERR_ARGUMENT, "project(1): error", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "project(1): error", trine_semiring_compile(ctx, &s, 0, 90, 0));
     s = plus_times(), s.product = (trine_type){"pair", "struct pair { double a; int b; };", 12, 4};
     FAILS(TRINE_ERR_ARGUMENT, "the type has another size on the device than the 12 bytes given",
-          trine_semiring_compile(ctx, &s, 90, 0));
+          trine_semiring_compile(ctx, &s, 0, 90, 0));
     s.product = (trine_type){"pair", "struct pair { int a, b; };", 8, 8};
     FAILS(TRINE_ERR_ARGUMENT, "the type has another alignment on the device than the 8 bytes given",
-          trine_semiring_compile(ctx, &s, 90, 0));
+          trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), 0);
     assert_int_equal(files_in("wrong", "", NULL, 0), 0);
     s = plus_times();
     FAILS(TRINE_ERR_UNSUPPORTED, "compiles nothing that runs on compute capability 2.0",
-          trine_semiring_compile(ctx, &s, 20, 0));
-    OK(trine_semiring_compile(ctx, &s, 999, 0)); /* a later device gets PTX */
+          trine_semiring_compile(ctx, &s, 0, 20, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 999, 0)); /* a later device gets PTX */
     OK(trine_context_destroy(&ctx));
 }
 
@@ -217,11 +217,11 @@ static void the_compiler_is_stopped(void **state)
     need_nvrtc();
     trine_context ctx = new_context("stopped");
     const trine_semiring_source s = plus_times();
-    const trine_status status = trine_semiring_compile(ctx, &s, 90, 1e-9);
+    const trine_status status = trine_semiring_compile(ctx, &s, 0, 90, 1e-9);
     if (status == TRINE_SUCCESS) skip(); /* an NVRTC that cannot be stopped */
     FAILS(TRINE_ERR_UNSUPPORTED, "the compiler has not ended with the semiring in 1e-09 s", status);
     assert_int_equal(files_in("stopped", "", NULL, 0), 0);
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     OK(trine_context_destroy(&ctx));
 }
 
@@ -234,19 +234,19 @@ static void a_hit_loads_no_compiler(void **state)
     need_nvrtc();
     trine_context ctx = new_context("hit");
     trine_semiring_source s = plus_times();
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), 1);
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), 1);
     OK(trine_context_destroy(&ctx));
     const char *library = getenv("TRINE_NVRTC");
     char *before = library ? strdup(library) : NULL;
     setenv("TRINE_NVRTC", "/nowhere/libnvrtc.so", 1);
     ctx = new_context("hit");
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
-    FAILS(TRINE_ERR_NOT_BUILT, "no NVRTC is here", trine_semiring_compile(ctx, &s, 80, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
+    FAILS(TRINE_ERR_NOT_BUILT, "no NVRTC is here", trine_semiring_compile(ctx, &s, 0, 80, 0));
     s.multiply = "a + x";
-    FAILS(TRINE_ERR_NOT_BUILT, "no NVRTC is here", trine_semiring_compile(ctx, &s, 90, 0));
+    FAILS(TRINE_ERR_NOT_BUILT, "no NVRTC is here", trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), 0);
     OK(trine_context_destroy(&ctx));
     if (before) setenv("TRINE_NVRTC", before, 1);
@@ -281,11 +281,11 @@ static void assert_mended(trine_context ctx, const trine_semiring_source *s)
     struct messages m = {0};
     const int64_t compiled = trine_kernels_compiled(ctx);
     OK(trine_context_set_log(ctx, take_message, &m, 1));
-    OK(trine_semiring_compile(ctx, s, 90, 0));
+    OK(trine_semiring_compile(ctx, s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), compiled + 1);
     assert_non_null(strstr(m.text, "is damaged: compiling anew"));
     m = (struct messages){0};
-    OK(trine_semiring_compile(ctx, s, 90, 0));
+    OK(trine_semiring_compile(ctx, s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), compiled + 1);
     assert_int_equal(m.warnings, 0);
 }
@@ -298,7 +298,7 @@ static void damaged_files_are_compiled_anew(void **state)
     const trine_semiring_source s = plus_times();
     char path[512], *bad;
     long bytes;
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(files_in("damaged", ".kernel", path, sizeof path), 1);
     char *good = read_file(path, &bytes);
     const long lengths[] = {0, 7, 47, 48, 100, bytes / 2, bytes - 1};
@@ -336,8 +336,8 @@ static void other_programs_are_not_taken(void **state)
         trine_semiring_source other = s;
         other.multiply = others[k];
         trine_context ctx = new_context(k ? "mine2" : "mine"), ctx2 = new_context(k ? "other2" : "other");
-        OK(trine_semiring_compile(ctx, &s, 90, 0));
-        OK(trine_semiring_compile(ctx2, &other, 90, 0));
+        OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
+        OK(trine_semiring_compile(ctx2, &other, 0, 90, 0));
         assert_int_equal(files_in(k ? "mine2" : "mine", ".kernel", path, sizeof path), 1);
         assert_int_equal(files_in(k ? "other2" : "other", ".kernel", foreign, sizeof foreign), 1);
         char *wrong = read_file(foreign, &bytes);
@@ -360,7 +360,7 @@ static void unwritable_directories_are_a_warning(void **state)
     trine_context ctx = new_context("file/below");
     const trine_semiring_source s = plus_times();
     OK(trine_context_set_log(ctx, take_message, &m, 1));
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(m.warnings, 1);
     assert_non_null(strstr(m.text, "compiled kernels are not kept"));
     OK(trine_context_destroy(&ctx));
@@ -374,8 +374,8 @@ static void directories_are_found(void **state)
     char path[256], *home = strdup(getenv("HOME") ? getenv("HOME") : "");
     trine_context ctx = new_context("never");
     OK(trine_context_set_kernel_cache(ctx, NULL));
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
-    OK(trine_semiring_compile(ctx, &s, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
+    OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), 2);
     FAILS(TRINE_ERR_ARGUMENT, "no name", trine_context_set_kernel_cache(ctx, ""));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_set_kernel_cache(NULL, "/tmp"));
@@ -391,7 +391,7 @@ static void directories_are_found(void **state)
         snprintf(path, sizeof path, "%s/%s", folder, places[k].value);
         setenv(places[k].variable, path, 1);
         OK(trine_context_create(&ctx, "cpu:1"));
-        OK(trine_semiring_compile(ctx, &s, 90, 0));
+        OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
         assert_int_equal(files_in(places[k].found, ".kernel", NULL, 0), 1);
         OK(trine_context_destroy(&ctx));
     }
@@ -410,14 +410,14 @@ static void memory_ends(void **state)
     for (int from_file = 0; from_file < 2; from_file++) {
         trine_context ctx = new_context("memory");
         test_memory memory = {0};
-        if (from_file) OK(trine_semiring_compile(ctx, &s, 90, 0));
+        if (from_file) OK(trine_semiring_compile(ctx, &s, 0, 90, 0));
         else OK(trine_context_set_kernel_cache(ctx, NULL));
         test_fail_allocations(ctx, &memory);
         trine_status status = TRINE_ERR_MEMORY;
         for (int64_t k = 1; status; k++) {
             assert_in_range(k, 1, 100);
             memory = (test_memory){.fail_at = k};
-            status = trine_semiring_compile(ctx, &s, 90, 0);
+            status = trine_semiring_compile(ctx, &s, 0, 90, 0);
             assert_true(status == TRINE_SUCCESS || status == TRINE_ERR_MEMORY);
             assert_int_equal(memory.live, 0);
         }
@@ -445,7 +445,7 @@ static void processes_fill_it_together(void **state)
             s.multiply = multiply[(round + k) % 3];
             snprintf(path, sizeof path, "%s/together", folder);
             if (trine_context_create(&ctx, "cpu:1") || trine_context_set_kernel_cache(ctx, path) ||
-                trine_semiring_compile(ctx, &s, 90, 0) || (round >= 3 && trine_kernels_compiled(ctx)))
+                trine_semiring_compile(ctx, &s, 0, 90, 0) || (round >= 3 && trine_kernels_compiled(ctx)))
                 _exit(1);
             trine_context_destroy(&ctx);
         }

@@ -804,6 +804,77 @@ static void results_do_not_depend_on_threads(void **state)
         }
 }
 
+/* ------------------------------------------------------------------- diagonals */
+
+/** A diagonal M is part of the programs of CG and MINRES, whether it multiplies or, as a preconditioner does, divides:
+ *  what they return is what they return with the same M as a caller's function. */
+static void diagonals_are_applied_in_programs(void **state)
+{
+    (void)state;
+    enum { ROWS = 301, COLUMNS = 3 };
+    const trine_krylov_method methods[] = {TRINE_KRYLOV_CG, TRINE_KRYLOV_MINRES};
+    for (int run = 0; run < 2 * 4; run++) {
+        const trine_dtype t = all_dtypes[run / 2];
+        const bool is_single = trine_dtype_is_single(t);
+        trine_context ctx = test_context();
+        dense *A = new_dense(ctx, t, ROWS, false), *hidden = new_dense(ctx, t, ROWS, false);
+        int64_t offsets[ROWS + 1];
+        int32_t columns[ROWS];
+        const size_t size = trine_dtype_size(t);
+        void *inverses = random_vector(t, ROWS, 1), *entries = random_vector(t, ROWS, 1);
+        void *b = random_vector(t, ROWS * COLUMNS, 7), *x[3], *on_device = inverses;
+        for (int i = 0; i < ROWS; i++) {
+            const double scale = 1 + (i * 37) % 101;
+            offsets[i] = columns[i] = i;
+            put(t, entries, i, scale);
+            put(t, inverses, i, 1 / scale);
+            set_entry(A, i, i, scale * (1 + (i % 11) / 20.0)); /* with M: eleven eigenvalues */
+            set_entry(hidden, i, i, get(t, inverses, i));
+        }
+        offsets[ROWS] = ROWS;
+        trine_matrix D;
+        trine_precond precond;
+        trine_op M[3];
+        OK(trine_matrix_csr(ctx, &D, t, ROWS, ROWS, ROWS, TRINE_HOST, 64, offsets, 32, columns, entries));
+        OK(trine_precond_analyse(ctx, &precond, D, &(trine_precond_options){.method = TRINE_PRECOND_DIAGP0}));
+        OK(trine_precond_numeric(precond, TRINE_HOST, entries, TRINE_REUSE_NOTHING, NULL));
+        if (test_on_gpu()) {
+            OK(trine_alloc(ctx, TRINE_DEVICE, ROWS * size, &on_device));
+            OK(trine_copy(ctx, on_device, TRINE_DEVICE, inverses, TRINE_HOST, ROWS * size));
+        }
+        OK(trine_op_diagonal(ctx, &M[0], t, ROWS, on_device));
+        OK(trine_precond_as_op(precond, &M[1]));
+        M[2] = hidden->op;
+        for (int k = 0; k < 3; k++) {
+            trine_krylov solver;
+            const trine_krylov_options options = {
+                .method = methods[run % 2], .max_nrhs = COLUMNS, .rtol = is_single ? 1e-4 : 1e-11};
+            x[k] = malloc(ROWS * COLUMNS * size);
+            OK(trine_krylov_create(ctx, &solver, A->op, M[k], &options));
+            const trine_dense B = block(b, ROWS, COLUMNS), X = block(x[k], ROWS, COLUMNS);
+            OK(solve(solver, &B, &X, NULL));
+            for (int j = 0; j < COLUMNS; j++) {
+                const trine_krylov_result r = result_of(solver, j);
+                assert_in_range(r.steps, 2, 14);
+            }
+            OK(trine_krylov_destroy(&solver));
+        }
+        for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+            for (int k = 0; k < 2; k++)
+                assert_true(cabsl(get(t, x[k], i) - get(t, x[2], i)) <= (is_single ? 1e-3L : 1e-9L));
+        for (int k = 0; k < 3; k++) free(x[k]);
+        OK(trine_op_destroy(&M[0]));
+        OK(trine_op_destroy(&M[1]));
+        OK(trine_precond_destroy(&precond));
+        OK(trine_matrix_destroy(&D));
+        if (test_on_gpu()) trine_free(ctx, TRINE_DEVICE, on_device);
+        free(inverses), free(entries), free(b);
+        free_dense(A);
+        free_dense(hidden);
+        OK(trine_context_destroy(&ctx));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -823,6 +894,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_is_named),
         cmocka_unit_test(threads_have_works_of_their_own),
         cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(diagonals_are_applied_in_programs),
     };
     return TEST_MAIN(tests);
 }

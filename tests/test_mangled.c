@@ -80,6 +80,11 @@ static trine_status precondition(struct world *w, trine_matrix A, trine_precond_
     assert_null(plan);
     return status;
 }
+static trine_status memory_of_factors(struct world *w, trine_matrix A)
+{
+    trine_memory told;
+    return trine_precond_memory(w->ctx, A, &(trine_precond_options){.method = TRINE_PRECOND_ILU0}, &told);
+}
 static trine_status precondition_by_diagonal(struct world *w, trine_matrix A)
 {
     return precondition(w, A, TRINE_PRECOND_L1);
@@ -239,6 +244,7 @@ static const struct {
     {"trine_forest_create", {create_forest}},
     {"trine_forest_memory", {NULL}},
     {"trine_precond_analyse", {precondition_by_diagonal, precondition_by_forests, precondition_by_factors}},
+    {"trine_precond_memory", {memory_of_factors}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
     {"trine_spmv_analyse", {product, product_transposed, product_of_an_index}},
     {"trine_spmv_memory", {NULL}},

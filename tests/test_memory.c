@@ -158,6 +158,8 @@ static trine_matrix make_triangle(const char *spec, trine_dtype t, int variant, 
 
 static bounds factor_of(const trine_triangular_options *o)
 {
+    if (o->method == TRINE_TRI_PARTITIONED_INVERSE) /* as if the limit were reached */
+        return (bounds){1e6, 1e6, 0};
     if (test_on_gpu()) return o->method == TRINE_TRI_LEVELSET ? (bounds){12, 12, 65536} : (bounds){3, 4, 65536};
     return o->max_nrhs > 1 ? (bounds){2.5, 4, 32768} : (bounds){2, 3, 32768};
 }
@@ -165,13 +167,15 @@ static bounds factor_of(const trine_triangular_options *o)
 static void triangular_plans_take_what_was_told(void **state)
 {
     (void)state;
-    static const trine_triangular_method on_cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},
-                                         on_gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSC};
+    static const trine_triangular_method on_cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET,
+                                                     TRINE_TRI_PARTITIONED_INVERSE},
+                                         on_gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSC,
+                                                     TRINE_TRI_PARTITIONED_INVERSE};
     static const unsigned ops[] = {TRINE_N, TRINE_T, TRINE_N | TRINE_T};
     open_contexts();
     for (int k = 0; k < N_TRIANGLES; k++)
         for (int variant = 0; variant < (test_on_gpu() ? 4 : 2); variant++)
-            for (int method = 0; method < 3; method++)
+            for (int method = 0; method < 4; method++)
                 for (int o = 0; o < 3; o++) {
                     const trine_dtype t = (trine_dtype)(TRINE_S + (k + variant + method + o) % 4);
                     trine_triangular_options options = {.method = (test_on_gpu() ? on_gpu : on_cpu)[method],
@@ -372,6 +376,111 @@ static void forests_take_what_was_told(void **state)
     close_contexts();
 }
 
+static trine_precond_options precond_variant(trine_precond_method method, int variant)
+{
+    return (trine_precond_options){.method = method,
+                                   .m = method == TRINE_PRECOND_ADI ? 0 : 1 + variant % 3,
+                                   .ops = variant & 1 && method != TRINE_PRECOND_IC0 ? TRINE_N | TRINE_T : TRINE_N,
+                                   .max_nrhs = variant & 2 ? 8 : 1,
+                                   .pattern = variant & 4 ? TRINE_PATTERN_MAX_N : TRINE_PATTERN_AUTO,
+                                   .pattern_entries = 3,
+                                   .shift = variant & 4 ? 0.1 : 0,
+                                   .sweeps = 1 + variant % 2,
+                                   .nx = 60,
+                                   .ny = 60};
+}
+
+static void preconditioners_take_what_was_told(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"laplace2d:n=60", "rotate7:n=60", "random_banded:n=3600,kl=4,ku=2"};
+    open_contexts();
+    for (int method = 0; method < TRINE_PRECOND_METHODS; method++)
+        for (int variant = 0; variant < 8; variant++) {
+            if (method == TRINE_PRECOND_PRODUCT) continue;
+            const int k = (method + variant) % 3;
+            const trine_dtype t = (trine_dtype)(TRINE_S + (method + variant) % 4);
+            const trine_precond_options options = precond_variant((trine_precond_method)method, variant);
+            trine_matrix A, B;
+            trine_memory told;
+            trine_precond plan;
+            char what[200];
+            snprintf(what, sizeof what, "%s of %s, variant %d", trine_precond_method_name((trine_precond_method)method),
+                     specs[k], variant);
+            OK(trine_matrix_gallery(plain, &B, specs[k], t));
+            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 2 ? TRINE_DEVICE : TRINE_HOST,
+                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
+            OK(trine_matrix_destroy(&B));
+            begin_count();
+            memset(&told, 0xFF, sizeof told);
+            OK(trine_precond_memory(ctx, A, &options, &told));
+            begin_count(); /* nothing has stayed */
+            OK(trine_precond_analyse(ctx, &plan, A, &options));
+            check_told(&told, (bounds){3, 3, 65536}, what);
+            size_t work;
+            OK(trine_precond_work(plan, options.max_nrhs, NULL, &work, NULL));
+            assert_true((int64_t)work <= told.work);
+            OK(trine_precond_destroy(&plan));
+            OK(trine_matrix_destroy(&A));
+        }
+    close_contexts();
+}
+
+static void krylov_solvers_take_what_was_told(void **state)
+{
+    (void)state;
+    open_contexts();
+    for (int method = TRINE_KRYLOV_AUTO; method <= TRINE_KRYLOV_MINRES; method++)
+        for (int variant = 0; variant < 8; variant++) {
+            const bool complex = variant & 1, mixed = variant & 2, alternates = method == TRINE_KRYLOV_FGMRES;
+            const trine_dtype t = complex ? TRINE_Z : TRINE_D;
+            const trine_krylov_options options = {.method = (trine_krylov_method)method,
+                                                  .restart = variant & 4 ? 7 : 0,
+                                                  .max_nrhs = variant & 4 ? 3 : 1,
+                                                  .history = variant & 1 ? 100 : 0,
+                                                  .inner = !mixed    ? 0
+                                                           : complex ? TRINE_C
+                                                                     : TRINE_S};
+            trine_matrix A;
+            trine_spmv product;
+            trine_precond precond;
+            trine_op A_op, M[2];
+            trine_memory told;
+            trine_krylov plan;
+            char what[100];
+            snprintf(what, sizeof what, "%s, variant %d", trine_krylov_method_name((trine_krylov_method)method),
+                     variant);
+            OK(trine_matrix_gallery(plain, &A, "laplace2d:n=60", t));
+            OK(trine_spmv_analyse(ctx, &product, A, &(trine_spmv_options){.max_nrhs = 4}));
+            OK(trine_precond_analyse(ctx, &precond, A,
+                                     &(trine_precond_options){.method = TRINE_PRECOND_MOS_D, .m = 2, .max_nrhs = 4}));
+            OK(trine_precond_numeric(precond, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            OK(trine_spmv_as_op(product, &A_op));
+            for (int l = 0; l < 2; l++) OK(trine_precond_part(precond, l, &M[l]));
+            const space_count host = counted.host, device = counted.device; /* of the operators */
+            counted.host = counted.device = (space_count){0};
+            memset(&told, 0xFF, sizeof told);
+            OK(trine_krylov_memory(ctx, A_op, alternates ? 2 : 1, method == TRINE_KRYLOV_CG ? NULL : M, &options,
+                                   &told));
+            begin_count(); /* nothing has stayed */
+            if (alternates) OK(trine_krylov_create_alternating(ctx, &plan, A_op, 2, M, &options));
+            else OK(trine_krylov_create(ctx, &plan, A_op, method == TRINE_KRYLOV_CG ? NULL : M[0], &options));
+            check_told(&told, (bounds){1, 1, 8192}, what);
+            size_t work;
+            OK(trine_krylov_work(plan, options.max_nrhs, NULL, &work, NULL));
+            assert_int_equal(work, told.work);
+            OK(trine_krylov_destroy(&plan));
+            counted.host = host;
+            counted.device = device;
+            for (int l = 0; l < 2; l++) OK(trine_op_destroy(&M[l]));
+            OK(trine_op_destroy(&A_op));
+            OK(trine_precond_destroy(&precond));
+            OK(trine_spmv_destroy(&product));
+            OK(trine_matrix_destroy(&A));
+        }
+    close_contexts();
+}
+
 static void wrong_questions_are_refused(void **state)
 {
     (void)state;
@@ -405,6 +514,22 @@ static void wrong_questions_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_forest_memory(ctx, NULL, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_forest_memory(ctx, A, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "max_n", trine_forest_memory(ctx, A, &(trine_forest_options){.max_n = 9}, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_precond_memory(NULL, A, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_precond_memory(ctx, NULL, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_precond_memory(ctx, A, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "m is 33",
+          trine_precond_memory(ctx, A, &(trine_precond_options){.method = TRINE_PRECOND_ALT_I, .m = 33}, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "grid",
+          trine_precond_memory(ctx, A, &(trine_precond_options){.method = TRINE_PRECOND_ADI, .nx = 7, .ny = 7}, &told));
+    trine_op identity;
+    OK(trine_op_identity(ctx, &identity, TRINE_D, 10));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_krylov_memory(NULL, identity, 1, NULL, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_krylov_memory(ctx, NULL, 1, NULL, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_krylov_memory(ctx, identity, 1, NULL, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "m is 0", trine_krylov_memory(ctx, identity, 0, NULL, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "restart",
+          trine_krylov_memory(ctx, identity, 1, NULL, &(trine_krylov_options){.restart = -1}, &told));
+    OK(trine_op_destroy(&identity));
     begin_count(); /* nothing stays allocated after a failure */
     trine_panels_free(plain, &panels);
     OK(trine_matrix_destroy(&L));
@@ -418,6 +543,7 @@ int main(void)
         cmocka_unit_test(triangular_plans_take_what_was_told), cmocka_unit_test(asking_takes_little),
         cmocka_unit_test(supernodal_plans_take_what_was_told), cmocka_unit_test(tridiagonal_plans_take_what_was_told),
         cmocka_unit_test(products_take_what_was_told),         cmocka_unit_test(forests_take_what_was_told),
+        cmocka_unit_test(preconditioners_take_what_was_told),  cmocka_unit_test(krylov_solvers_take_what_was_told),
         cmocka_unit_test(wrong_questions_are_refused),
     };
     return TEST_MAIN(tests);

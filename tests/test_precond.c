@@ -802,7 +802,6 @@ static void test_diagnosis(void **state)
     }
 }
 
-/** What AUTO takes, and what it does without values. */
 /** A with row i times 2^100 or 2^-100 (1e30), by chance; the caller's. */
 static trine_matrix scale_rows(const small *s, double *factor)
 {
@@ -854,16 +853,50 @@ static void assert_choice(const small *s, trine_precond_method method)
     trine_precond_destroy(&p);
 }
 
+/** A chain, whose first row has entries in all columns. */
+static void test_choice_with_a_long_row(void **state)
+{
+    enum { N = 200 };
+    int64_t offsets[N + 1] = {0};
+    int32_t columns[4 * N];
+    double values[4 * N];
+    trine_matrix A;
+    trine_precond p;
+    trine_precond_info info;
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        int64_t at = offsets[i];
+        for (int j = 0; j < N; j++) {
+            if (i && abs(i - j) > 1) continue;
+            columns[at] = j;
+            values[at++] = i == j ? 2 : abs(i - j) == 1 ? -1 : -1e-3;
+        }
+        offsets[i + 1] = at;
+    }
+    OK(trine_matrix_csr(test_cpu(2), &A, TRINE_D, N, N, offsets[N], TRINE_HOST, 64, offsets, 32, columns, values));
+    OK(trine_precond_analyse(test_cpu(2), &p, A, NULL));
+    OK(trine_precond_get_info(p, &info));
+    assert_int_equal(info.method, TRINE_PRECOND_DIAGP1);
+    assert_non_null(strstr(info.reason, "longer"));
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&A);
+}
+
+/** What AUTO takes, and what it does without values. */
 static void test_choice(void **state)
 {
     static const struct {
         const char *spec;
-        trine_precond_method method, without_pivots;
-    } cases[] = {{"diagonal:n=20", TRINE_PRECOND_DIAGP1, TRINE_PRECOND_DIAGP1},
-                 {"tridiag:n=300", TRINE_PRECOND_ILUK, TRINE_PRECOND_ALG_TRI},
-                 {"laplace2d:n=20", TRINE_PRECOND_ILUK, TRINE_PRECOND_ALT_I},
-                 {"rotate7:n=30", TRINE_PRECOND_ILU0, TRINE_PRECOND_MOS_A},
-                 {"random_banded:n=80,kl=3,ku=3", TRINE_PRECOND_ILU0, TRINE_PRECOND_ALT_I}};
+        trine_precond_method method;
+    } cases[] = {{"diagonal:n=20", TRINE_PRECOND_DIAGP1},
+                 {"tridiag:n=300", TRINE_PRECOND_TRIDIAG},
+                 {"laplace2d:n=20", TRINE_PRECOND_ILUK},
+                 {"laplace3d27:n=10", TRINE_PRECOND_DIAGP1},
+                 {"rotate7:n=30", TRINE_PRECOND_ILU0},
+                 {"aniso2:n=40", TRINE_PRECOND_ILU0},
+                 {"rotate9:n=30,alpha=0", TRINE_PRECOND_TRIDIAG},
+                 {"rotate9:n=30,alpha=90", TRINE_PRECOND_ILU0},
+                 {"powerlaw:n=500", TRINE_PRECOND_DIAGP1}};
     (void)state;
     trine_precond p;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -875,7 +908,7 @@ static void test_choice(void **state)
         int64_t e = 0; /* the first diagonal entry */
         while (columns[e] != 0) e++;
         ((double *)values)[e] = 0;
-        assert_choice(&s, cases[k].without_pivots);
+        assert_choice(&s, TRINE_PRECOND_DIAGP1);
         end_small(&s);
     }
     trine_matrix pattern;
@@ -903,6 +936,7 @@ int main(void)
                                        cmocka_unit_test(test_adaptive_patterns),
                                        cmocka_unit_test(test_patterns),
                                        cmocka_unit_test(test_diagnosis),
-                                       cmocka_unit_test(test_choice)};
+                                       cmocka_unit_test(test_choice),
+                                       cmocka_unit_test(test_choice_with_a_long_row)};
     return TEST_MAIN(tests);
 }

@@ -34,6 +34,8 @@ static const trine_precond_options methods[] = {
     {.method = TRINE_PRECOND_ISAI},
     {.method = TRINE_PRECOND_ISAI, .sweeps = 3},
     {.method = TRINE_PRECOND_IC0},
+    {.method = TRINE_PRECOND_MULTILEVEL},
+    {.method = TRINE_PRECOND_MULTILEVEL, .sweeps = 2},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

@@ -47,7 +47,7 @@ template <bool ROWS> struct multiply_matrices {
     static constexpr int THREADS = 1024;
     static constexpr bool NEEDS_ROW = ROWS, HAS_ATOMIC = false, FUSED = false;
     matrix2 *y;
-    int *stored;
+    int *times;
     struct entry {};
     entry load(long long) const { return {}; }
     product multiply(entry, long long nz, long long row) const
@@ -62,7 +62,7 @@ template <bool ROWS> struct multiply_matrices {
     {
         const long long row = first + r;
         y[row] = empty && !(z == EYE) ? UNTOUCHED : z;
-        __atomic_fetch_add(&stored[row], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&times[row], 1, __ATOMIC_RELAXED);
     }
 };
 
@@ -117,16 +117,47 @@ struct number_product {
 template <class V> struct stored_product : number_product {
     using stored = V;
     using operand = long long;
+    static constexpr bool STAGED = true, COMMUTES = true;
     const V *values;
     const int *columns;
     long long x_step, y_step; /* elements from one vector to the next */
-    operand gather(int column) const { return x[column]; }
-    product combine(stored value, operand element) const { return value * element; }
+    const stored *first_stored() const { return values; }
+    const int *first_column() const { return columns; }
+    operand fetch(const stored *, int, int column, long long, long long) const { return x[column]; }
+    product combine(const stored *s, int k, operand element) const { return s[k] * element; }
+    using before = long long;
+    before look(long long row, int r) const { return *at(row, r); }
+    using number_product::store;
+    void store(long long row, int r, long long z, bool, before old) const { *at(row, r) = new_y(&old, z); }
     stored_product for_vector(long long v) const
     {
         stored_product other = *this;
         other.x += v * x_step, other.y += v * y_step;
         return other;
+    }
+};
+
+/** multiply_matrices from arrays: what is stored of an entry tells its number. */
+template <bool IS_STAGED> struct stored_matrices : multiply_matrices<true> {
+    using stored = int;
+    using operand = short_entry;
+    static constexpr bool STAGED = IS_STAGED, COMMUTES = false;
+    const int *numbers, *columns;
+    const stored *first_stored() const { return numbers; }
+    const int *first_column() const { return columns; }
+    operand fetch(const stored *s, int k, int column, long long nz, long long row) const
+    {
+        return multiply({}, s[k] == nz && column == (int)(nz * 7 % 97) ? nz : 0, row);
+    }
+    product combine(const stored *, int, operand p) const { return p; }
+    /* not neutral: only rows without entries get it */
+    accumulator identity() const { return {{2, 3, 5, 7}, 0}; }
+    struct before {};
+    before look(long long, int) const { return {}; }
+    void store(long long first, int r, result z, bool empty, before) const
+    {
+        y[first + r] = empty && z == identity().m ? EYE : z;
+        times[first + r]++;
     }
 };
 
@@ -177,13 +208,15 @@ template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arg
             emulator::launch((a.n_blocks + 1) / 2, 64, [=] { prepare_shared_rows<Op, 64>(a, op); });
     emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows<Op, BLOCK, TILE, SCAN>(a, op); });
     if (a.scheme == SCHEME_POSTPROCESS)
-        emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_shared_rows<Op, 64>(a, op); });
+        emulator::launch((a.n_blocks + 63) / 64, 64, [=] { join_shared_rows<Op, 64>(a, op); });
 }
 
 template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p);
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &a, const pattern &p);
 
 template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments a, const pattern &p);
+template <bool STAGED, int BLOCK, int TILE, int HOW>
+void try_matrices_by_rows(segmented_arguments a, const pattern &p);
 
 template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
 {
@@ -222,8 +255,12 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
         });
         if (scheme == SCHEME_ADAPTIVE) {
             a.starts = starts.data();
-            if (random_below(2)) try_whole_rows<long long, BLOCK, TILE>(a, p);
-            else try_whole_rows<short, BLOCK, TILE>(a, p);
+            switch (random_below(4)) {
+            case 0: try_whole_rows<long long, BLOCK, TILE>(a, p); break;
+            case 1: try_whole_rows<short, BLOCK, TILE>(a, p); break;
+            case 2: try_matrices_by_rows<true, BLOCK, TILE, ROWS_BY_THREADS>(a, p); break;
+            default: try_matrices_by_rows<false, BLOCK, TILE, ROWS_MOSTLY_EMPTY>(a, p);
+            }
             a.starts = nullptr;
         }
         if (random_below(2)) a.starts = starts.data();
@@ -310,12 +347,18 @@ template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments 
     op.x = x.data(), op.y = y.data(), op.y_bytes = 8, op.x_step = columns, op.y_step = a.n_rows;
     op.values = values.data() + v_ahead, op.columns = column.data() + c_ahead;
     const int lanes_shift = (int)random_below(6);
+    const unsigned how = random_below(3);
     for (int k = 0; k < n_vectors; k += each) {
         blockIdx.y = (unsigned)(k / each);
         emulator::launch(a.n_blocks, BLOCK, [=] {
             if (n_vectors > 1)
-                reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3, true>(a, op, lanes_shift, n_vectors, each);
-            else reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3, false>(a, op, lanes_shift, 1, 1);
+                reduce_whole_rows<stored_product<V>, BLOCK, TILE, ROWS_BY_THREADS, 3, true>(a, op, lanes_shift,
+                                                                                            n_vectors, each);
+            else if (how == ROWS_BY_THREAD)
+                reduce_whole_rows<stored_product<V>, BLOCK, TILE, ROWS_BY_THREAD, 3, false>(a, op, 0, 1, 1);
+            else if (how == ROWS_MOSTLY_EMPTY)
+                reduce_whole_rows<stored_product<V>, BLOCK, TILE, ROWS_MOSTLY_EMPTY, 3, false>(a, op, 0, 1, 1);
+            else reduce_whole_rows<stored_product<V>, BLOCK, TILE, ROWS_BY_THREADS, 3, false>(a, op, lanes_shift, 1, 1);
         });
     }
     for (int i = 0; i < a.n_rows; i++)
@@ -328,12 +371,34 @@ template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments 
         }
 }
 
+/** The order of a row, 1 to 32 threads a row. */
+template <bool STAGED, int BLOCK, int TILE, int HOW> void try_matrices_by_rows(segmented_arguments a, const pattern &p)
+{
+    using Op = stored_matrices<STAGED>;
+    const size_t nnz = (size_t)a.nnz, ahead = random_below(4);
+    std::vector<int> numbers(ahead + nnz), columns(nnz), stored(a.n_rows, 0);
+    for (size_t k = 0; k < nnz; k++) numbers[ahead + k] = (int)k, columns[k] = (int)(k * 7 % 97);
+    std::vector<matrix2> y(a.n_rows, UNTOUCHED);
+    Op op = {};
+    op.y = y.data(), op.times = stored.data(), op.numbers = numbers.data() + ahead, op.columns = columns.data();
+    const int lanes_shift = (int)random_below(6);
+    emulator::launch(a.n_blocks, BLOCK,
+                     [=] { reduce_whole_rows<Op, BLOCK, TILE, HOW, 2, false>(a, op, lanes_shift, 1, 1); });
+    for (int i = 0; i < a.n_rows; i++) {
+        matrix2 z = EYE;
+        for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, i);
+        const bool inside = i >= a.row_begin && i < a.row_end;
+        if (stored[i] != inside || !(y[i] == (inside ? z : UNTOUCHED)))
+            fail("matrices by rows", lanes_shift, a.scheme, a, i);
+    }
+}
+
 /** Sums over all rows, in one launch or two. */
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &given, const pattern &p)
 {
     segmented_arguments a = given;
     const bool joins = a.scheme == SCHEME_POSTPROCESS, u_is_y = random_below(2);
-    const int joining = (a.n_blocks + 1) / 2;
+    const int joining = (a.n_blocks + 63) / 64;
     std::vector<long long> x(number_product::COLUMNS), y(a.n_rows, 3), u(a.n_rows), z(a.n_rows, 11);
     std::vector<long long> slots(2 * (a.n_blocks + joining), -77);
     std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);

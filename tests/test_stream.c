@@ -62,7 +62,7 @@ static void close_fixture(struct fixture *f)
 }
 
 static const trine_triangular_method methods[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR,
-                                                  TRINE_TRI_SYNCFREE_CSC};
+                                                  TRINE_TRI_SYNCFREE_CSC, TRINE_TRI_PARTITIONED_INVERSE};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /** |b - T x| <= c eps (|T||x| + |b|), rows of the grid triangle. */

@@ -65,6 +65,12 @@ static void level_sets_solve_every_combination(void **state)
     product_of_everything(TRINE_TRI_LEVELSET, small_sizes, 6);
     product_of_everything(TRINE_TRI_LEVELSET, big_sizes, 1);
 }
+static void partitioned_inverses_solve_every_combination(void **state)
+{
+    (void)state;
+    product_of_everything(TRINE_TRI_PARTITIONED_INVERSE, small_sizes, 6);
+    product_of_everything(TRINE_TRI_PARTITIONED_INVERSE, big_sizes, 1);
+}
 static void the_method_by_rows_solves_every_combination(void **state)
 {
     (void)state;
@@ -121,6 +127,7 @@ int main(void)
         cmocka_unit_test(auto_solves_every_combination_with_a_thousand_rows),
         cmocka_unit_test(the_serial_method_solves_every_combination),
         cmocka_unit_test(level_sets_solve_every_combination),
+        cmocka_unit_test(partitioned_inverses_solve_every_combination),
         cmocka_unit_test(the_method_by_rows_solves_every_combination),
         cmocka_unit_test(the_method_by_columns_solves_every_combination),
     };

@@ -29,7 +29,7 @@ static void check_that_values_are_replaced_without_a_new_analysis(trine_triangul
 static void values_are_replaced_without_a_new_analysis(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (int m = 0; m < n_methods; m++) check_that_values_are_replaced_without_a_new_analysis(methods[m]);
 }
@@ -63,7 +63,7 @@ static void check_that_zero_and_nan_pivots_are_found_and_do_not_hang(trine_trian
 static void zero_and_nan_pivots_are_found_and_do_not_hang(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (int m = 0; m < n_methods; m++) check_that_zero_and_nan_pivots_are_found_and_do_not_hang(methods[m]);
 }
@@ -122,7 +122,7 @@ static void check_that_every_nan_in_a_right_hand_side_flows_through(trine_triang
 static void every_nan_in_a_right_hand_side_flows_through(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (int m = 0; m < n_methods; m++) check_that_every_nan_in_a_right_hand_side_flows_through(methods[m]);
 }
@@ -157,7 +157,7 @@ static void check_repeated_solves(trine_triangular_method method)
 static void repeated_solves_are_bitwise_equal(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (int m = 0; m < n_methods; m++)
         if (methods[m] != TRINE_TRI_SYNCFREE_CSC) check_repeated_solves(methods[m]);
@@ -335,7 +335,7 @@ static void more_right_hand_sides_than_fit_in_memory_are_refused(void **state)
     (void)state;
     static const int64_t absurd[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 8 - 1, INT64_C(1) << 55};
     trine_context ctx = test_context();
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     size_t bytes = 77;
     trine_work work = (trine_work)1;
@@ -443,7 +443,7 @@ static void check_failing_allocations(trine_triangular_method method)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (int m = 0; m < n_methods; m++) check_failing_allocations(methods[m]);
 }

@@ -20,7 +20,7 @@ static void extreme_structures_are_solved(void **state)
                  {"grid", 90000, 2, 599, grid},
                  {"hubs", 90000, 3, 3623, hubs},
                  {"layers", 100000, 3, 50, layers}};
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = test_on_gpu() ? methods_here(methods) : (methods[0] = TRINE_TRI_AUTO, 1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int m = 0; m < n_methods; m++) {
@@ -50,7 +50,7 @@ static void extreme_structures_are_solved(void **state)
  *  side; unless max_nrhs is 1, one with max_nrhs as well. */
 static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_t max_nrhs)
 {
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
         for (int mask = 0; mask < 4; mask++) {
@@ -160,7 +160,7 @@ static void entries_far_smaller_or_larger_than_their_pivots_keep_their_digits(vo
                                        {1e-200, 1e200, 1e100, 1e-100},
                                        {1e-100, 1e-120, 1e200, 1},
                                        {1e-3, 1e-150, 1e160, 1}};
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
         struct problem P = make_rows(60, 1, chain);

@@ -85,7 +85,7 @@ static void no_value_makes_a_solve_hang(void **state)
     (void)state;
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
     static const int64_t counts[] = {1, 3, 6, 18, 34};
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (int s = 0; s < STRUCTURES; s++) {
@@ -118,7 +118,7 @@ static void no_value_makes_a_solve_hang(void **state)
 static void no_large_structure_makes_a_solve_hang(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (int s = 0; s < STRUCTURES; s++) {
@@ -148,7 +148,7 @@ static void no_large_structure_makes_a_solve_hang(void **state)
 static void no_wrong_pattern_makes_an_analysis_hang(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
+    trine_triangular_method methods[MOST_METHODS];
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     alarm(SECONDS);

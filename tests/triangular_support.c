@@ -314,11 +314,12 @@ int64_t broad_levels(int64_t i, int64_t k, int64_t n)
 
 int methods_here(trine_triangular_method *list)
 {
-    static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},
+    static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET,
+                                                  TRINE_TRI_PARTITIONED_INVERSE},
                                          gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR,
-                                                  TRINE_TRI_SYNCFREE_CSC};
+                                                  TRINE_TRI_SYNCFREE_CSC, TRINE_TRI_PARTITIONED_INVERSE};
     memcpy(list, test_on_gpu() ? gpu : cpu, test_on_gpu() ? sizeof gpu : sizeof cpu);
-    return test_on_gpu() ? 4 : 3;
+    return test_on_gpu() ? sizeof gpu / sizeof *gpu : sizeof cpu / sizeof *cpu;
 }
 
 /* ------------------------------------------------------------------- plans */

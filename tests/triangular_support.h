@@ -68,6 +68,7 @@ void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_d
 void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
                     const void *B, const trine_dense *b, const void *X, const trine_dense *x);
 /** The methods that the device of this run has; AUTO first. */
+enum { MOST_METHODS = 5 };
 int methods_here(trine_triangular_method *list);
 
 /** A problem as a matrix of dtype t in a context of its own, and a plan. */

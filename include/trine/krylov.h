@@ -70,6 +70,11 @@ TRINE_API trine_status trine_krylov_create(trine_context ctx, trine_krylov *plan
 TRINE_API trine_status trine_krylov_create_alternating(trine_context ctx, trine_krylov *plan, trine_op A, int m,
                                                        const trine_op *M, const trine_krylov_options *options);
 
+/** Upper bounds of what either takes with the same arguments (m = 1; M = NULL: none), and of what A's and M's works
+ *  take (trine_op_work). What works of plans allocate beside that, their own queries tell. */
+TRINE_API trine_status trine_krylov_memory(trine_context ctx, trine_op A, int m, const trine_op *M,
+                                           const trine_krylov_options *options, trine_memory *memory);
+
 /** One more solve in flight, of up to nrhs right-hand sides, with results of its own. As trine_triangular_work. */
 TRINE_API trine_status trine_krylov_work(trine_krylov plan, int64_t nrhs, void *buffer, size_t *bytes,
                                          trine_work *work);

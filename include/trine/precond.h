@@ -7,13 +7,13 @@
  * threads at once, each with a work of its own, as solves of the other plans (core.h).
  *
  * On a GPU an apply runs there, asynchronous and without allocation, and can be captured in a CUDA graph; one that has
- * been captured is replayed with the values of later numerics (not of ILUT, of ALG_TRI_BLOCK with new forests, or with
- * another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for diagonals, for factors
- * along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows have few levels. It runs
- * on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and MAX_T, forests that
- * `coverage` ends, and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copy
- * values to the host and factor there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge
- * or not finite, and NaN in one path may reach others. */
+ * been captured is replayed with the values of later numerics (not of ILUT, MULTILEVEL, of ALG_TRI_BLOCK with new
+ * forests, or with another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for
+ * diagonals, for factors along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows
+ * have few levels. It runs on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and
+ * MAX_T, forests that `coverage` ends, MULTILEVEL, and the other incomplete factors. check, and what is asked for of
+ * factors that a GPU has made, copy values to the host and factor there. Paths are solved by trine_gtsv: a singular
+ * factor gives numbers that are huge or not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
 #define TRINE_PRECOND_H
 
@@ -53,6 +53,11 @@ typedef enum {
     TRINE_PRECOND_IC0, /* incomplete Cholesky on the pattern of the lower triangle, which alone is read */
     TRINE_PRECOND_ISAI, /* ILU0 whose triangles T are solved by `sweeps` steps y := y + W (z - T y) from y = 0, with
                            W T = I on the pattern of T */
+    TRINE_PRECOND_MULTILEVEL, /* a V-cycle of smoothed aggregation: aggregates are pairs of pairs of strongly coupled
+                                 rows, by [0,1]-factors; smoothing is `sweeps` steps of l1-Jacobi before and after the
+                                 next level. For A with a positive definite Hermitian part, diffusion above all. Every
+                                 numeric makes its levels anew, of the same aggregates with REUSE_FORESTS, and
+                                 allocates, on the host; so does the first apply after it, with each work */
     TRINE_PRECOND_METHODS /* how many there are */
 } trine_precond_method;
 
@@ -105,7 +110,7 @@ typedef struct {
     int64_t row_entries; /* ILUT: the largest off-diagonal entries of a row that stay, in either triangle; 0 = 20 */
     double shift; /* added to a_ii, times the largest |a_ij| of the row (IC0: of its lower triangle), with the sign of
                      a_ii (1 of 0), against zero pivots; 0 = none */
-    int sweeps; /* ISAI; 0 = 1 */
+    int sweeps; /* ISAI, MULTILEVEL; 0 = 1 */
     int64_t reserved[8]; /* zeros */
 } trine_precond_options;
 
@@ -116,6 +121,12 @@ typedef struct {
  *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
+/** Upper bounds of what trine_precond_analyse takes with the same arguments, without what numeric allocates (MOS_A's
+ *  forests meanwhile; ILUT's factors, MULTILEVEL's levels and their plans). Makes the host's part of the analysis: A is
+ *  read, of AUTO its values too. May synchronize. */
+TRINE_API trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine_precond_options *options,
+                                            trine_memory *memory);
+
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
  *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
  *  above).
@@ -186,9 +197,10 @@ typedef struct {
     trine_precond_method method; /* not AUTO */
     const char *reason; /* one clause: why this method, and why m factors */
     int m; /* factors of the last numeric; 0: none, or not yet */
-    int64_t factor_entries; /* of incomplete factors; 0: none */
+    int64_t factor_entries; /* of incomplete factors; of MULTILEVEL's coarse matrices and transfers; 0: none */
     int deterministic; /* bitwise the same every run; 1 on a CPU */
-    int64_t reserved[4]; /* zeros */
+    int64_t levels; /* MULTILEVEL: of the last numeric, A's own included; else 0 */
+    int64_t reserved[3]; /* zeros */
 } trine_precond_info;
 TRINE_API trine_status trine_precond_get_info(trine_precond plan, trine_precond_info *info);
 TRINE_API const char *trine_precond_method_name(trine_precond_method method); /* "diagp0", ..., "unknown" */

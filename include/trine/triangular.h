@@ -16,7 +16,9 @@ typedef enum {
     TRINE_TRI_SERIAL,       /* one CPU thread, row after row */
     TRINE_TRI_LEVELSET,     /* rows by level; a barrier (or a point-to-point wait) between levels */
     TRINE_TRI_SYNCFREE_CSR, /* GPU: gather; a solution value is its own ready flag, one launch */
-    TRINE_TRI_SYNCFREE_CSC  /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
+    TRINE_TRI_SYNCFREE_CSC, /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
+    TRINE_TRI_PARTITIONED_INVERSE /* groups of levels by the sparse inverses of their diagonal blocks: fewer steps,
+                                     more entries. For many solves with one plan; AUTO does not take it */
 } trine_triangular_method;
 
 /** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al.,
@@ -51,12 +53,21 @@ typedef struct {
         trine_csc_variant variant;
         int64_t p, q; /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
     } csc;
-    int64_t reserved[4]; /* zeros */
+    struct {                         /* of partitioned inverses */
+        int64_t memory;              /* bytes of their entries, at most; 0: 16 times those of the triangle or 256 MB,
+                                        whichever is more, but no more than an eighth of the device's memory. Less of
+                                        it makes more steps; less than the triangle takes is TRINE_ERR_MEMORY */
+        int32_t levels;              /* of a step; 0: chosen by a model of the costs */
+        int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
+                                        brings componentwise backward errors down to those of substitution */
+    } partition;
+    int64_t reserved[2]; /* zeros */
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
  *  host or device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern
- *  is; a few numbers come back to the host. options NULL = all automatic.
+ *  is, and a few numbers come back to the host; that of partitioned inverses runs on the host, which a pattern in
+ *  device memory is copied to. options NULL = all automatic.
  *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the
  *  other triangle (if that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both
  *  triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED: a method that this
@@ -65,8 +76,9 @@ TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangu
                                                 const trine_triangular_options *options);
 
 /** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c
- *  says how close they are. Least close: level sets on a GPU, where every row is counted as a level, and what CPU
- *  threads share in solves of many right-hand sides. Reads the pattern once, on the host: one in device memory in
+ *  says how close they are. Least close: partitioned inverses, which are counted as the limit on their memory allows,
+ *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many
+ *  right-hand sides. Reads the pattern once, on the host: one in device memory in
  *  parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated. Errors: as of
  *  trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which
  *  are not looked for. */
@@ -95,7 +107,7 @@ TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs
  *  without a look at B. Asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X.
  *  TRINE_ERR_STATE: before numeric, an op not announced, more right-hand sides than the work was sized for, beside
  *  another thread's solve with the same work or its numeric. Liu et al. 2017 (synchronization-free), Anderson and
- *  Saad 1989 (level sets). */
+ *  Saad 1989 (level sets), Alvarado and Schreiber 1993 (partitioned inverses). */
 TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 
@@ -115,7 +127,14 @@ typedef struct {
     trine_triangular_method method; /* what runs for op N */
     int deterministic; /* bitwise the same every run */
     const char *reason; /* one clause: why this method */
-    int64_t reserved[4]; /* zeros */
+    /* Partitioned inverses; zeros for other methods. */
+    int32_t steps; /* instead of levels */
+    int32_t substituted_rows; /* in the last numeric: solved by substitution, since their inverse would lose digits;
+                                 of a GPU known after check */
+    int64_t entries; /* of all inverses, in place of nnz */
+    double growth; /* of the last numeric: the largest that a row's inverse can make of rounding errors, over those of
+                      substitution; substituted rows included. Of a GPU known after check */
+    int64_t reserved[1]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */

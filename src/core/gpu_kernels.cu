@@ -91,13 +91,17 @@ trine_status trine_gpu_get_kernels(trine_context ctx, trine_get_kernels get, con
     return status ? status : find(*kernels, count, handles);
 }
 
-trine_status trine_gpu_launch(void *handle, unsigned blocks, int threads, void *stream, void **arguments)
+trine_status trine_gpu_launch(void *handle, unsigned blocks, int threads, bool early, void *stream, void **arguments)
 {
     if (!blocks) return TRINE_SUCCESS;
     CUlaunchConfig config = {};
     config.gridDimX = blocks, config.gridDimY = config.gridDimZ = 1;
     config.blockDimX = (unsigned)threads, config.blockDimY = config.blockDimZ = 1;
     config.hStream = (CUstream)stream;
+    CUlaunchAttribute follows = {};
+    follows.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    follows.value.programmaticStreamSerializationAllowed = 1;
+    if (early) config.attrs = &follows, config.numAttrs = 1;
     return driver_status(the_driver().launch(&config, (CUfunction)handle, arguments, nullptr),
                          "launch of a kernel that was compiled at run time");
 }
@@ -114,6 +118,6 @@ trine_status trine_gpu_get_kernels(trine_context, trine_get_kernels, const void 
     *kernels = nullptr;
     return refuse();
 }
-trine_status trine_gpu_launch(void *, unsigned, int, void *, void **) { return refuse(); }
+trine_status trine_gpu_launch(void *, unsigned, int, bool, void *, void **) { return refuse(); }
 
 #endif

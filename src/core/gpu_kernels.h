@@ -19,8 +19,9 @@ typedef trine_status (*trine_get_kernels)(trine_context ctx, const void *program
 trine_status trine_gpu_get_kernels(trine_context ctx, trine_get_kernels get, const void *program, int count,
                                    struct trine_kernels **kernels, void **handles);
 
-/** Launch such a kernel; no blocks: nothing is launched. arguments: a pointer to each. */
-trine_status trine_gpu_launch(void *handle, unsigned blocks, int threads, void *stream, void **arguments);
+/** Launch such a kernel; no blocks: nothing is launched. early: it waits for what it needs of the launch before it
+ *  (core/gpu_follow.cuh), and the device has that. arguments: a pointer to each. */
+trine_status trine_gpu_launch(void *handle, unsigned blocks, int threads, bool early, void *stream, void **arguments);
 
 #ifdef __cplusplus
 }

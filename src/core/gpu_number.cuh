@@ -34,6 +34,17 @@ template <typename R> __device__ inline complex_of<R> operator*(complex_of<R> a,
     return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
 
+/** Smith's division: no overflow where the quotient does not. */
+template <typename R> __device__ inline complex_of<R> operator/(complex_of<R> a, complex_of<R> b)
+{
+    if (fabs(b.x) >= fabs(b.y)) {
+        const R r = b.y / b.x, d = b.x + b.y * r;
+        return {(a.x + a.y * r) / d, (a.y - a.x * r) / d};
+    }
+    const R r = b.x / b.y, d = b.x * r + b.y;
+    return {(a.x * r + a.y) / d, (a.y * r - a.x) / d};
+}
+
 /** Relaxed; the parts of a complex number are added one by one. */
 template <typename T> __device__ inline void add_atomically(T *p, T a)
 {

@@ -8,16 +8,6 @@
 #include "core/gpu.h"
 #include "core/gpu_number.cuh"
 
-/** Smith's division: no overflow where the quotient does not. */
-template <typename R> __device__ inline complex_of<R> operator/(complex_of<R> a, complex_of<R> b)
-{
-    if (fabs(b.x) >= fabs(b.y)) {
-        const R r = b.y / b.x, d = b.x + b.y * r;
-        return {(a.x + a.y * r) / d, (a.y - a.x * r) / d};
-    }
-    const R r = b.x / b.y, d = b.x * r + b.y;
-    return {(a.x * r + a.y) / d, (a.y * r - a.x) / d};
-}
 template <typename T> __device__ inline T conjugate_of(T a)
 {
     if constexpr (scalar<T>::is_complex) return T{a.x, -a.y};

@@ -26,6 +26,7 @@ static void give_back(void *user, void *p)
 
 void trine_tally_begin(trine_tally_context *t, trine_context ctx)
 {
+    t->works = 0;
     t->host = t->device = (struct trine_tally){.real = ctx->host};
     t->ctx = *ctx;
     t->ctx.refs = 1;
@@ -41,10 +42,28 @@ void trine_tally_end(trine_tally_context *t) { trine_team_end(&t->ctx); }
 void trine_tally_report(const trine_tally_context *t, size_t work_struct, size_t work, trine_memory *out)
 {
     const int64_t of_struct = (int64_t)work_struct, of_work = (int64_t)work;
-    *out = (trine_memory){.work = of_work, .host_kept = t->host.live + of_struct, .device_kept = t->device.live};
+    *out = (trine_memory){
+        .work = of_work + t->works, .host_kept = t->host.live + of_struct, .device_kept = t->device.live};
     *(t->ctx.cuda ? &out->device_kept : &out->host_kept) += of_work;
     out->host_peak = t->host.peak > out->host_kept ? t->host.peak : out->host_kept;
     out->device_peak = t->device.peak > out->device_kept ? t->device.peak : out->device_kept;
+}
+
+static void add(struct trine_tally *tally, int64_t kept, int64_t peak)
+{
+    if (tally->live + peak > tally->peak) tally->peak = tally->live + peak;
+    tally->live += kept;
+    if (tally->live > tally->peak) tally->peak = tally->live;
+}
+
+enum { WORK_STRUCT = 256 }; /* more than any module's */
+
+void trine_tally_add(trine_context ctx, const trine_memory *plan, int works)
+{
+    const int64_t more = works * plan->work;
+    ((trine_tally_context *)ctx)->works += more;
+    add(ctx->host.user, plan->host_kept + works * WORK_STRUCT + (ctx->cuda ? 0 : more), plan->host_peak);
+    add(ctx->gpu.user, plan->device_kept + (ctx->cuda ? more : 0), plan->device_peak);
 }
 
 trine_status trine_alloc_untouched(trine_context ctx, size_t bytes, void **p)

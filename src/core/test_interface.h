@@ -27,9 +27,10 @@ TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
 /* ----------------------------------------------------------------- kernels */
 
 /** Compile a semiring's strings for devices of a compute capability, and keep the result as trine_semiring_create
- *  does; there need be no such device. seconds: the most that the compiler may take, 0 = as usual. */
-TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
-                                              double seconds);
+ *  does; there need be no such device. position_bits: of the index of the values, 32 or 64, 0 = none. seconds: the most
+ *  that the compiler may take, 0 = as usual. */
+TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int position_bits,
+                                              int capability, double seconds);
 /** The same for the plain product's kernel of a plan with such a block, tile and reduction. stored 0: half. */
 TRINE_API trine_status trine_product_compile(trine_context ctx, trine_dtype dtype, trine_dtype stored, bool indexed,
                                              int block, int tile, int reduction, int capability);

@@ -12,8 +12,7 @@ static trine_status step(struct krylov_work *w, int j)
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0));
     krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);
     if (has_M) {
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, r, z));
+        TRY(krylov_then_M(w, KRYLOV_RUNNING, r, z));
         krylov_dot(w, 1, r, z);
     }
     krylov_dot(w, 0, r, r);

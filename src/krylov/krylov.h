@@ -27,9 +27,10 @@ struct krylov_work;
 /** A part of an iteration, number j of several. */
 typedef trine_status (*krylov_body)(struct krylov_work *w, int j);
 
-/** y := c[a] x + c[b] z, or sum[a] := x^H z, with coefficients and sums of each column. */
+/** y := c[a] x + c[b] z, or sum[a] := x^H z, with coefficients and sums of each column; or y := diag(z) x or
+ *  diag(z)^-1 x, with one z for all columns. */
 typedef struct {
-    enum { KRYLOV_COMBINE, KRYLOV_DOT } kind;
+    enum { KRYLOV_COMBINE, KRYLOV_DOT, KRYLOV_MULTIPLY, KRYLOV_DIVIDE } kind;
     bool from_other;  /* x is of the other precision: S and D, C and Z */
     int a, b;
     int need;         /* for columns whose d is made of more than so many vectors, */
@@ -145,6 +146,8 @@ trine_status krylov_work_begin(struct trine_plan *plan, trine_plan_work *work);
 void krylov_work_end(trine_plan_work *work);
 trine_status krylov_solve_as_operator(struct trine_plan *plan, trine_transpose op, const void *alpha,
                                       const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+/** Of a plan without a work: what it takes with one. */
+void krylov_tell_memory(trine_krylov plan, trine_memory *memory);
 /** Vectors that a work keeps for each right-hand side. */
 int krylov_vectors(const krylov_parameters *p);
 
@@ -166,6 +169,8 @@ trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body);
 /** y := A x and y := M x, for the span of running columns (or those of the cycle). */
 trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
+/** y := M x, behind what was put together: in the same pass if M is a diagonal. */
+trine_status krylov_then_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
 /** y := A M x with *z = M x; with M on the left y := M A x with *z = x. room takes what stands between. */
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y);
 /** d is copied in columns where it is about to become worse. */

@@ -121,6 +121,20 @@ size_t krylov_work_bytes(struct trine_plan *base, int64_t nrhs)
     return bytes;
 }
 
+void krylov_tell_memory(trine_krylov plan, trine_memory *memory)
+{
+    enum { NODE = 1024 }; /* more than the structs of an operator and its work, for each */
+    struct layout l = {NULL, 0}, h = {NULL, 0};
+    lay_out(plan, plan->max_nrhs, NULL, &l, &h);
+    const int operators = 2 + (plan->M ? plan->parameters.m : 0);
+    const int64_t structs = (int64_t)(sizeof *plan + sizeof(struct krylov_work) + h.used) + (int64_t)operators * NODE;
+    const int64_t work = (int64_t)krylov_work_bytes(&plan->base, plan->max_nrhs);
+    *memory = (trine_memory){.host_kept = structs, .work = work};
+    *(plan->base.ctx->cuda ? &memory->device_kept : &memory->host_kept) += work;
+    memory->host_peak = memory->host_kept;
+    memory->device_peak = memory->device_kept;
+}
+
 /** The work of an operator, in the caller's memory or its own. */
 static trine_status make_op_work(trine_op op, trine_plan_work *work, size_t *used, trine_work *out)
 {

@@ -179,19 +179,18 @@ static trine_status check_arguments(trine_context ctx, trine_op A, int m, const 
     return TRINE_SUCCESS;
 }
 
-/** M NULL: none. */
-static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int m, const trine_op *M,
-                           const trine_krylov_options *o)
+/** A new plan of checked arguments, without memory for its vectors. M NULL: none. */
+static trine_status prepare(trine_context ctx, trine_krylov *out, trine_op A, int m, const trine_op *M,
+                            const trine_krylov_options *o)
 {
     trine_status status = check_arguments(ctx, A, m, M, o);
     if (status) return status;
-    const double start = trine_wall_time();
     trine_krylov plan = trine_plan_new(ctx, &kind, sizeof *plan);
     if (!plan) return TRINE_ERR_MEMORY;
+    *out = plan;
     trine_retain(&A->refs);
     plan->A = A;
     plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&krylov_cuda) : &krylov_cpu;
-    if (!ctx->cuda) trine_team_start(ctx);
     plan->base.n = A->info.rows;
     plan->base.dtype = A->info.dtype;
     plan->base.ops = TRINE_N;
@@ -204,6 +203,18 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     TRY(trine_check_nrhs(plan->max_nrhs, plan->base.n));
     if (krylov_own_bytes(&plan->base, plan->max_nrhs) == KRYLOV_TOO_MUCH)
         FAIL(TRINE_ERR_MEMORY, "the vectors and histories asked for need more than any memory has");
+done:
+    return status;
+}
+
+static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int m, const trine_op *M,
+                           const trine_krylov_options *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    const double start = trine_wall_time();
+    trine_krylov plan = NULL;
+    TRY(prepare(ctx, &plan, A, m, M, o));
+    if (!ctx->cuda) trine_team_start(ctx);
     settle_loop(plan);
     TRY(trine_plan_make_own_work(&plan->base, plan->max_nrhs));
     trine_plan_analysed(&plan->base, start, "%s, %d vectors", trine_krylov_method_name(plan->parameters.method),
@@ -211,6 +222,19 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     *out = plan;
     return TRINE_SUCCESS;
 done:
+    trine_krylov_destroy(&plan);
+    return status;
+}
+
+trine_status trine_krylov_memory(trine_context ctx, trine_op A, int m, const trine_op *M,
+                                 const trine_krylov_options *options, trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(memory, "memory is NULL");
+    REQUIRE(m >= 1, "m is %d; at least one preconditioner is needed, or M = NULL", m);
+    trine_krylov plan = NULL;
+    trine_status status = prepare(ctx, &plan, A, m, M, options ? options : &automatic);
+    if (!status) krylov_tell_memory(plan, memory);
     trine_krylov_destroy(&plan);
     return status;
 }

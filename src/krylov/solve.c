@@ -129,6 +129,18 @@ trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x
     return w->plan->backend->recorder->take_turns(w, m, apply_turn);
 }
 
+trine_status krylov_then_M(struct krylov_work *w, unsigned flags, const void *x, void *y)
+{
+    const trine_op M = w->plan->M[0];
+    if (w->plan->parameters.m == 1 && M->diagonal) {
+        add(w, (krylov_instruction){
+                   .kind = M->divides ? KRYLOV_DIVIDE : KRYLOV_MULTIPLY, .y = y, .x = x, .z = M->diagonal});
+        return TRINE_SUCCESS;
+    }
+    const trine_status status = krylov_run(w, flags);
+    return status ? status : krylov_apply_M(w, flags, x, y);
+}
+
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y)
 {
     trine_status status = TRINE_SUCCESS;

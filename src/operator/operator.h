@@ -47,7 +47,8 @@ struct trine_op_s {
     trine_op *parts;          /* of a product, a sum, a transpose or a cast */
     void *coefficients;       /* of a sum: count of info.dtype, or NULL */
     trine_transpose transposes; /* of a transpose: T or H */
-    const void *diagonal;     /* of a diagonal; NULL: the identity */
+    const void *diagonal;     /* info.rows elements in the context's space that y := A x multiplies x by, or, */
+    bool divides;             /* divides it by; NULL: it is no diagonal matrix, or the identity */
     trine_apply_fn function;  /* of a callback, with `user` */
     void *user;
     void (*release)(void *user);

@@ -36,7 +36,7 @@ static trine_status analyse(trine_precond p)
     const int64_t n = p->base.n;
     TRY(CALLOC(ctx, s, 1));
     p->state = s;
-    TRY(trine_forest_create(ctx, &s->forest, p->matrix, &(trine_forest_options){.blocks = 1}));
+    TRY(precond_make_forest_of(p, &(trine_forest_options){.blocks = 1}, &s->forest));
     void **const bands[] = {&s->a, &s->b, &s->c};
     for (int k = 0; k < 3; k++)
         TRY(trine_alloc(ctx, ctx->info.space, (size_t)(4 * n) * trine_dtype_size(p->base.dtype), bands[k]));

@@ -1,7 +1,9 @@
-/* Which method a matrix gets that nobody has chosen one for. On a CPU an incomplete factorization, whose set-up is one
- * pass over A and whose triangles are read once a step (bench/results, suite precond), if A's diagonal allows it; else,
- * and on a GPU, a splitting, by what share of the sum of all |a_ij| lies on the diagonal, and along the paths of one
- * forest. */
+/* Which method a matrix gets that nobody has chosen one for. A diagonal where its entries are enough, or where there is
+ * little else (bench/results, suite precond, is what the bounds come from). Else on a CPU the tridiagonal part, if the
+ * rest does nothing to smooth vectors, or an incomplete factorization, whose set-up is one pass over A and whose
+ * triangles are read once a step; and on a GPU a splitting, by what share of the sum of all |a_ij| lies on the
+ * diagonal, and along the paths of one forest. */
+#include <math.h>
 #include <string.h>
 
 #include "precond/common/rows.h"
@@ -14,6 +16,16 @@ static const double MOST = 0.8, NEARLY_ALL = 0.98, DOMINANT = 0.48;
 /** Entries a row up to which one level of fill is worth its time: those of a 5-point grid. */
 static const double FEW_ENTRIES = 6;
 
+/** The rate at which sweeps of Jacobi's method have to reduce errors, times entries a row: the set-up of an incomplete
+ *  factorization takes the time of more steps if rows are longer. */
+static const double RATE = 0.2;
+enum { SWEEPS = 5, QUICK = 4 }; /* sweeps at most; times that rate that is enough at once */
+/** Times the average from which on the longest row is too long: its entries make the factorization dear, while what it
+ *  leaves out is much. */
+static const double UNEVEN = 16;
+/** Row sums outside the three middle diagonals, of the diagonal, that are as good as zero. */
+static const double CANCELS = 0.05;
+
 /** Whether no entry of the diagonal is missing or zero. */
 static bool has_diagonal(trine_precond p)
 {
@@ -25,8 +37,8 @@ static bool has_diagonal(trine_precond p)
     return true;
 }
 
-/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what its diagonal has, and what the diagonal and, if
- *  that is asked for, one forest have. */
+/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what its diagonal has, and what the diagonal and one
+ *  forest have. */
 static trine_status measure(trine_precond p, double *diagonal, double *along)
 {
     trine_status status = TRINE_SUCCESS;
@@ -45,7 +57,6 @@ static trine_status measure(trine_precond p, double *diagonal, double *along)
     rows.values = scaled;
     precond_cpu.sums[t](&rows, diagonal, &all, ctx->threads);
     *diagonal /= all;
-    if (!along) goto done;
     TRY(trine_forest_create(ctx, &forest, p->matrix, NULL));
     TRY(trine_forest_run(forest, TRINE_HOST, scaled, NULL, NULL));
     TRY(trine_forest_get_coverage(forest, TRINE_HOST, scaled, &coverage, NULL));
@@ -57,11 +68,93 @@ done:
     return status;
 }
 
+static double norm_of(int64_t n, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+static double mean_of(int64_t n, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i];
+    return sum / (double)n;
+}
+
+/** Of diagp1(A)^-1 A, what its diagonal has of the sum of all absolute values; ratio: of each row of A, that sum off
+ *  the diagonal over |a_ii|. */
+static double share_of_diagonal(int64_t n, const double *ratio)
+{
+    double diagonal = 0, all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double size = ratio[i] > 1 ? ratio[i] : 1;
+        diagonal += 1 / size;
+        all += (1 + ratio[i]) / size;
+    }
+    return diagonal / all;
+}
+
+/** Whether the diagonal is enough: it has most of the matrix, or sweeps of |I - D^-1 A|, which bound the errors of
+ *  Jacobi's method, bring ones down at that rate. Of symmetric A the rate of sweep after sweep falls. x, y: n each. */
+static bool settles(trine_precond p, double *x, double *y)
+{
+    const struct precond_rows rows = precond_rows_of(p);
+    const int64_t n = p->base.n;
+    const double least = RATE * (double)n / (double)p->nnz;
+    double before = 0;
+    for (int64_t i = 0; i < n; i++) x[i] = 1;
+    for (int k = 1; k <= SWEEPS; k++) {
+        precond_cpu.sweep[p->base.dtype](&rows, x, y, p->base.ctx);
+        double *const last = x;
+        x = y;
+        y = last;
+        if (k == 1 && !(share_of_diagonal(n, x) < MOST)) return true;
+        if (k == 1 && !(mean_of(n, x) < 1)) return false;
+        const double norm = norm_of(n, x), rate = 1 - norm / before;
+        if (k > 1 && (norm == 0 || rate >= QUICK * least)) return true;
+        if (k > 1 && !(rate >= least)) return false;
+        before = norm;
+    }
+    return true;
+}
+
+static bool is_uneven(trine_precond p)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < p->base.n; i++)
+        if (p->offsets[i + 1] - p->offsets[i] > longest) longest = p->offsets[i + 1] - p->offsets[i];
+    return (double)longest * (double)p->base.n >= UNEVEN * (double)p->nnz;
+}
+
 static void decide(trine_precond p, trine_precond_options *o, trine_precond_method method, int m, const char *reason)
 {
     o->method = method;
     if (!o->m) o->m = m;
     p->info.reason = reason;
+}
+
+/** On a CPU, for a diagonal without zeros. */
+static trine_status choose_factors(trine_precond p, trine_precond_options *o)
+{
+    trine_context ctx = p->base.ctx;
+    const struct precond_rows rows = precond_rows_of(p);
+    const int64_t n = p->base.n;
+    double *x = trine_host_alloc(ctx, 2 * n, sizeof *x);
+    if (!x) return TRINE_ERR_MEMORY;
+    if (settles(p, x, x + n)) {
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "the diagonal is enough: sweeps of Jacobi's method bring errors down");
+    } else if (is_uneven(p)) {
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "a few rows are much longer than the others");
+    } else {
+        precond_cpu.outside[p->base.dtype](&rows, x, ctx);
+        if (mean_of(n, x) < CANCELS)
+            decide(p, o, TRINE_PRECOND_TRIDIAG, 0, "entries outside the three middle diagonals cancel in a row");
+        else if ((double)p->nnz <= FEW_ENTRIES * (double)n)
+            decide(p, o, TRINE_PRECOND_ILUK, 0, "few entries a row, and pivots on the diagonal");
+        else decide(p, o, TRINE_PRECOND_ILU0, 0, "pivots on the diagonal");
+    }
+    trine_free(ctx, TRINE_HOST, x);
+    return TRINE_SUCCESS;
 }
 
 trine_status precond_choose(trine_precond p, trine_precond_options *options)
@@ -75,19 +168,20 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options)
         return trine_fail(TRINE_ERR_STATE, "method auto looks at the values of the matrix, which has none");
     trine_status status = precond_take_values(p, given.space, values);
     if (status) return status;
-    const bool factors = !p->base.ctx->cuda && has_diagonal(p);
-    status = measure(p, &diagonal, factors ? NULL : &along);
+    options->fill_level = 1;
+    options->homogeneous = 1; /* of MOS_A: rows may differ in size by any factor */
+    if (!has_diagonal(p)) {
+        decide(p, options, TRINE_PRECOND_DIAGP1, 0, "entries of the diagonal are missing or zero");
+        return TRINE_SUCCESS;
+    }
+    if (!p->base.ctx->cuda) return choose_factors(p, options);
+    status = measure(p, &diagonal, &along);
     if (status) return status;
     if (!(diagonal < MOST)) decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
-    else if (factors && (double)p->nnz <= FEW_ENTRIES * (double)p->base.n)
-        decide(p, options, TRINE_PRECOND_ILUK, 0, "few entries a row, and pivots on the diagonal");
-    else if (factors) decide(p, options, TRINE_PRECOND_ILU0, 0, "pivots on the diagonal");
     else if (along >= NEARLY_ALL)
         decide(p, options, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
     else if (diagonal < DOMINANT)
         decide(p, options, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
     else decide(p, options, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
-    options->fill_level = 1;
-    options->homogeneous = 1; /* of MOS_A: rows may differ in size by any factor */
     return TRINE_SUCCESS;
 }

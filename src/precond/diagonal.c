@@ -58,6 +58,12 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     return TRINE_SUCCESS;
 }
 
+static const void *diagonal(trine_precond p)
+{
+    const struct diagonal_state *s = p->state;
+    return p->base.ctx->cuda ? s->on_device : s->T;
+}
+
 static int64_t memory(trine_precond p) { return (p->base.ctx->cuda ? 2 : 1) * (int64_t)bytes_of(p); }
 
 static void release(trine_precond p)
@@ -76,5 +82,6 @@ const struct precond_method precond_diagonal = {.ops = TRINE_N | TRINE_T | TRINE
                                                 .numeric = numeric,
                                                 .numeric_on_device = numeric_on_device,
                                                 .apply = apply,
+                                                .diagonal = diagonal,
                                                 .memory = memory,
                                                 .release = release};

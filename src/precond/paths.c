@@ -10,6 +10,7 @@
 bool precond_is_product(trine_precond_method m) { return m == TRINE_PRECOND_MOS_D || m == TRINE_PRECOND_MOS_A; }
 bool precond_alternates(trine_precond_method m) { return m == TRINE_PRECOND_ALT_I || m == TRINE_PRECOND_ADI; }
 bool precond_has_forests(trine_precond_method m) { return m != TRINE_PRECOND_TRIDIAG && m != TRINE_PRECOND_ADI; }
+bool precond_has_product(trine_precond p) { return precond_alternates(p->options.method) && paths_of(p)->capacity > 1; }
 static bool has_one_factor(trine_precond_method m) { return m == TRINE_PRECOND_TRIDIAG || m == TRINE_PRECOND_ALG_TRI; }
 
 /* ----------------------------------------------------------------- options */
@@ -119,7 +120,7 @@ static trine_status analyse_forests(trine_precond p)
     trine_context ctx = p->base.ctx;
     struct paths_state *s = paths_of(p);
     const trine_pattern pattern = p->options.method == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
-    TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
+    TRY(precond_make_forest_of(p, NULL, &s->forest));
     if (!p->device) {
         s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
         if (!s->weights) return TRINE_ERR_MEMORY;
@@ -217,13 +218,7 @@ static trine_status analyse(trine_precond p)
         s->T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(p->base.dtype));
         if (!s->T) return TRINE_ERR_MEMORY;
     }
-    if (precond_alternates(method) && s->capacity > 1) {
-        trine_spmv_info info;
-        TRY(trine_spmv_analyse(ctx, &s->product, p->device ? p->device->view : p->matrix,
-                               &(trine_spmv_options){.ops = p->options.ops, .max_nrhs = p->options.max_nrhs}));
-        TRY(trine_spmv_get_info(s->product, &info));
-        p->info.deterministic = info.deterministic;
-    }
+    if (precond_has_product(p)) TRY(precond_make_product(p, p->device ? p->device->view : p->matrix, &s->product));
     if (method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_analyse(p));
     if (p->device) TRY(analyse_on_device(p));
 done:

@@ -37,6 +37,8 @@ struct paths_state {
     struct adaption *adaption;       /* MOS_A's own */
 };
 
+/** Whether applications multiply by A. */
+bool precond_has_product(trine_precond p);
 static inline struct paths_state *paths_of(trine_precond p) { return p->state; }
 /** A, of the host. */
 static inline struct precond_rows precond_rows_of(trine_precond p)

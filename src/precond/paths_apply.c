@@ -33,7 +33,7 @@ static size_t solve_bytes(trine_precond p, int64_t nrhs)
  *  sides; on a GPU the workspace of solves. */
 size_t precond_paths_scratch(trine_precond p, int64_t nrhs)
 {
-    return 2 * column_bytes(p, width_of(p, nrhs)) + (paths_of(p)->product ? 2 * column_bytes(p, nrhs) : 0) +
+    return 2 * column_bytes(p, width_of(p, nrhs)) + (precond_has_product(p) ? 2 * column_bytes(p, nrhs) : 0) +
            solve_bytes(p, nrhs);
 }
 
@@ -46,7 +46,7 @@ static struct scratch scratch_of(trine_precond p, const struct precond_call *cal
 {
     const trine_plan_work *work = &call->work->base;
     const size_t wide = column_bytes(p, width_of(p, work->max_nrhs)),
-                 block = paths_of(p)->product ? column_bytes(p, work->max_nrhs) : 0;
+                 block = precond_has_product(p) ? column_bytes(p, work->max_nrhs) : 0;
     char *const at = call->work->scratch, *const residual = at + 2 * wide, *const solve = residual + 2 * block;
     return (struct scratch){.room = {at, at + wide},
                             .residual = residual,

@@ -17,7 +17,7 @@ static const char *const names[] = {
     [TRINE_PRECOND_ADI] = "adi",         [TRINE_PRECOND_PRODUCT] = "product",
     [TRINE_PRECOND_ILU0] = "ilu0",       [TRINE_PRECOND_ILUK] = "iluk",
     [TRINE_PRECOND_ILUT] = "ilut",       [TRINE_PRECOND_IC0] = "ic0",
-    [TRINE_PRECOND_ISAI] = "isai"};
+    [TRINE_PRECOND_ISAI] = "isai",       [TRINE_PRECOND_MULTILEVEL] = "multilevel"};
 
 const char *trine_precond_method_name(trine_precond_method method)
 {
@@ -44,6 +44,7 @@ static const struct precond_method *find_method(trine_precond_method method)
     case TRINE_PRECOND_ILUT:
     case TRINE_PRECOND_IC0:
     case TRINE_PRECOND_ISAI: return &precond_ilu;
+    case TRINE_PRECOND_MULTILEVEL: return &precond_multilevel;
     default: return NULL;
     }
 }
@@ -59,10 +60,13 @@ static size_t packed_bytes(const struct trine_plan *plan, int64_t nrhs)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+size_t precond_work_bytes(trine_precond p, int64_t nrhs)
+{
+    return packed_bytes(&p->base, nrhs) + (p->method->scratch_bytes ? p->method->scratch_bytes(p, nrhs) : 0);
+}
 static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
-    trine_precond p = (trine_precond)base;
-    return packed_bytes(base, nrhs) + (p->method->scratch_bytes ? p->method->scratch_bytes(p, nrhs) : 0);
+    return precond_work_bytes((trine_precond)base, nrhs);
 }
 
 static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
@@ -117,11 +121,18 @@ trine_status trine_precond_work(trine_precond p, int64_t nrhs, void *buffer, siz
     return trine_plan_make_work(p ? &p->base : NULL, nrhs, buffer, bytes, out);
 }
 
-trine_status trine_precond_as_op(trine_precond p, trine_op *op) { return trine_plan_as_op(p ? &p->base : NULL, op); }
+trine_status trine_precond_as_op(trine_precond p, trine_op *op)
+{
+    const trine_status status = trine_plan_as_op(p ? &p->base : NULL, op);
+    if (status || !p->method->diagonal) return status;
+    (*op)->diagonal = p->method->diagonal(p);
+    (*op)->divides = true;
+    return TRINE_SUCCESS;
+}
 
 /* ----------------------------------------------------------------- analyse */
 
-static trine_status check_options(const trine_precond_options *o)
+trine_status precond_check_options(const trine_precond_options *o)
 {
     REQUIRE_RESERVE(trine_precond_options, o);
     REQUIRE((unsigned)o->method < TRINE_PRECOND_METHODS, "method %d does not exist", (int)o->method);
@@ -164,6 +175,23 @@ trine_status precond_new_plan(trine_context ctx, trine_precond *out)
     return TRINE_SUCCESS;
 }
 
+trine_status precond_prepare(trine_precond p, trine_matrix A, const trine_precond_options *options)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_precond_options chosen = *options;
+    p->given = A;
+    if (chosen.method != TRINE_PRECOND_AUTO) TRY(settle(p, &chosen)); /* options first */
+    TRY(precond_take_pattern(p, A));
+    if (chosen.method == TRINE_PRECOND_AUTO) {
+        TRY(precond_choose(p, &chosen));
+        TRY(settle(p, &chosen));
+    }
+    TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
+    TRY(p->method->analyse(p));
+done:
+    return status;
+}
+
 static const trine_precond_options automatic;
 
 trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_matrix A,
@@ -175,22 +203,13 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
     if (!options) options = &automatic;
-    trine_status status = check_options(options);
+    trine_status status = precond_check_options(options);
     if (status) return status;
 
     const double start = trine_wall_time();
     trine_precond p = NULL;
-    trine_precond_options chosen = *options;
     TRY(precond_new_plan(ctx, &p));
-    p->given = A;
-    if (chosen.method != TRINE_PRECOND_AUTO) TRY(settle(p, &chosen)); /* options first */
-    TRY(precond_take_pattern(p, A));
-    if (chosen.method == TRINE_PRECOND_AUTO) {
-        TRY(precond_choose(p, &chosen));
-        TRY(settle(p, &chosen));
-    }
-    TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
-    TRY(p->method->analyse(p));
+    TRY(precond_prepare(p, A, options));
     if (p->method->memory) p->info.bytes += p->method->memory(p);
     p->info.bytes += precond_device_bytes(p);
     TRY(trine_plan_make_own_work(&p->base, p->options.max_nrhs));

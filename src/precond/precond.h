@@ -4,6 +4,8 @@
 #define TRINE_PRECOND_PRECOND_H
 
 #include <trine/precond.h>
+#include <trine/spmv.h>
+#include <trine/triangular.h>
 
 #include "core/internal.h"
 #include "core/plan.h"
@@ -77,6 +79,8 @@ struct precond_method {
     /** What else trine_precond_check is to say, after pivot_row and not_finite_row. */
     trine_status (*check)(trine_precond p, void *stream);
     trine_status (*apply)(trine_precond p, const struct precond_call *call);
+    /** Where that divides by n numbers: these, in the context's space. */
+    const void *(*diagonal)(trine_precond p);
     /** Bytes of work->scratch for nrhs columns; fixed by analyse. */
     size_t (*scratch_bytes)(trine_precond p, int64_t nrhs);
     /** Make work->part for nrhs columns. A failure is followed by work_end. */
@@ -91,6 +95,20 @@ struct precond_method {
 /** A new plan, with no row noted (plan.c). */
 trine_status precond_new_plan(trine_context ctx, trine_precond *plan);
 
+/* What trine_precond_analyse and trine_precond_memory share (plan.c). */
+trine_status precond_check_options(const trine_precond_options *options);
+/** All of analyse but the plan's own work. options: as given; p->options are settled. */
+trine_status precond_prepare(trine_precond p, trine_matrix A, const trine_precond_options *options);
+size_t precond_work_bytes(trine_precond p, int64_t nrhs);
+
+/* Plans of other modules, for the ops and as many vectors as p has, or of a p in a context that counts what they
+ * take (memory.c); *out is left alone there. */
+trine_status precond_make_product(trine_precond p, trine_matrix A, trine_spmv *out);
+trine_status precond_make_solve(trine_precond p, trine_matrix T, const trine_triangular_options *options,
+                                trine_triangular *out);
+/** Of p->matrix. */
+trine_status precond_make_forest_of(trine_precond p, const trine_forest_options *options, trine_forest *out);
+
 /** Give a plan A in device memory, without values, so that numeric_on_device runs (device.c). */
 trine_status precond_open_device(trine_precond p);
 void precond_close_device(trine_precond p);
@@ -104,6 +122,7 @@ extern const struct precond_method precond_diagonal; /* DIAGP0..L1 */
 extern const struct precond_method precond_paths;    /* TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI */
 extern const struct precond_method precond_blocks;   /* ALG_TRI_BLOCK */
 extern const struct precond_method precond_operators; /* PRODUCT */
+extern const struct precond_method precond_multilevel; /* MULTILEVEL (multilevel/) */
 extern const struct precond_method precond_ilu;      /* ILU0, ILUK, ILUT, IC0, ISAI (ilu/) */
 
 #endif

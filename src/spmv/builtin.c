@@ -52,19 +52,25 @@ enum { PLUS_TIMES, MIN_PLUS, MAX_PLUS, MAX, MAX_COLUMN, ARG_MAX, ARG_MAX2, BUILT
     "    return q.value > p.value || (q.value == p.value && q.column < p.column) ||\n"                   \
     "           (p.value != p.value && (q.value == q.value || q.column < p.column));\n"                  \
     "}\n"
-/** The two largest of two pairs. A column counts once; a column of -1 is none. */
+/** The two largest of two pairs. A column counts once; a column of -1 is none. Choices are made member by member: of
+ *  whole structs, compilers make them by address, in local memory. */
 #define JOIN_PAIRS                                                                                       \
     IS_BEFORE                                                                                            \
     "bool goes_before(candidate q, candidate p)\n"                                                       \
     "{\n"                                                                                                \
     "    return q.column >= 0 && (p.column < 0 || is_before(q, p));\n"                                   \
     "}\n"                                                                                                \
+    "candidate choose(bool first, candidate p, candidate q)\n"                                           \
+    "{\n"                                                                                                \
+    "    return {first ? p.value : q.value, first ? p.column : q.column};\n"                             \
+    "}\n"                                                                                                \
     "candidates join(candidates a, candidates b)\n"                                                      \
     "{\n"                                                                                                \
     "    const bool swap = goes_before(b.first, a.first);\n"                                             \
-    "    const candidates high = swap ? b : a, low = swap ? a : b;\n"                                    \
-    "    const candidate other = low.first.column == high.first.column ? low.second : low.first;\n"      \
-    "    return {high.first, goes_before(other, high.second) ? other : high.second};\n"                  \
+    "    const candidate high = choose(swap, b.first, a.first), low = choose(swap, a.first, b.first);\n" \
+    "    const candidate next = choose(swap, b.second, a.second), last = choose(swap, a.second, b.second);\n" \
+    "    const candidate other = choose(low.column == high.column, last, low);\n"                        \
+    "    return {high, choose(goes_before(other, next), other, next)};\n"                                \
     "}\n"
 
 #define T float

@@ -32,11 +32,14 @@ trine_status semiring_check(trine_semiring_source *source, bool for_gpu);
 
 /* --------------------------------------------------------- the GPU's source */
 
-/** One instance of the kernel. */
+/** Kernels of a program: reduce_rows and its second launch, join_shared_rows, and reduce_whole_rows (rows.cuh). */
+enum { SEMIRING_REDUCE = 1, SEMIRING_JOIN = 2, SEMIRING_ROWS = 4, SEMIRING_KERNELS = 3 };
+
+/** An instance of them. */
 struct semiring_instance {
     int position_bits;               /* of the index of the values: 32 or 64; 0: none */
-    int block, tile, reduction;
-    bool joins;                      /* with the second launch, of balanced-postprocess */
+    int block, tile, reduction;      /* of the first two kernels; reduce_whole_rows has one shape */
+    int kernels;                     /* those that are wanted, by their bits */
 };
 
 /** What trine_semiring_create compiles. */
@@ -51,7 +54,7 @@ void semiring_fit_instance(const trine_semiring_source *source, struct semiring_
 /** The program of a checked source, in one string of the context's. */
 trine_status semiring_write_program(trine_context ctx, const trine_semiring_source *source, char **program);
 
-/** Compile an instance, or find it compiled: the kernel reduce_rows, and join_shared_rows behind it if it joins. */
+/** Compile an instance, or find it compiled: its kernels in the order of their bits. */
 trine_status semiring_get_kernels(trine_context ctx, const char *program, int capability, bool portable, bool anew,
                                   double seconds, const struct semiring_instance *instance,
                                   struct trine_kernels **kernels);

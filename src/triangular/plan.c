@@ -1,13 +1,15 @@
 /* The triangular plan: arguments, phases, choice of method. The work itself is in the backends, one table of
  * functions for the CPU (cpu/solve.c) and one for each GPU method (cuda/syncfree_rows.cu, cuda/syncfree_columns.cu,
- * cuda/levelset/levelset.cu). */
+ * cuda/levelset/levelset.cu); partitioned inverses have one for each device (cpu/partitioned.c,
+ * cuda/partitioned.cu). */
 #include <string.h>
 
 #include "triangular/triangular.h"
 
 const char *trine_triangular_method_name(trine_triangular_method method)
 {
-    static const char *const names[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csc"};
+    static const char *const names[] = {"auto",         "serial",       "levelset",
+                                        "syncfree-csr", "syncfree-csc", "partitioned-inverse"};
     return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
 }
 
@@ -79,7 +81,7 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
     REQUIRE((unsigned)o->diag <= TRINE_UNIT, "diag %d is neither non-unit nor unit", (int)o->diag);
     REQUIRE(!(o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)), "ops %u has bits that are no operation", o->ops);
-    REQUIRE((unsigned)o->method <= TRINE_TRI_SYNCFREE_CSC, "method %d does not exist", (int)o->method);
+    REQUIRE((unsigned)o->method <= TRINE_TRI_PARTITIONED_INVERSE, "method %d does not exist", (int)o->method);
     REQUIRE((unsigned)o->summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->summation);
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
     const int lanes = o->tune.lanes_per_row;
@@ -93,6 +95,10 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->csc.scratchpad >= 0 && o->csc.scratchpad <= 2, "csc.scratchpad %d is outside 0..2", o->csc.scratchpad);
     REQUIRE((unsigned)o->csc.variant <= TRINE_CSC_OPT2, "csc.variant %d does not exist", (int)o->csc.variant);
     REQUIRE(o->csc.p >= 0 && o->csc.q >= 0, "csc.p is %lld, csc.q is %lld", (long long)o->csc.p, (long long)o->csc.q);
+    REQUIRE(o->partition.memory >= 0 && o->partition.levels >= 0, "partition.memory is %lld, partition.levels is %d",
+            (long long)o->partition.memory, o->partition.levels);
+    REQUIRE(o->partition.refine == 0 || o->partition.refine == 1, "partition.refine is %d, neither 0 nor 1",
+            o->partition.refine);
     return TRINE_SUCCESS;
 }
 
@@ -108,6 +114,9 @@ static trine_status find_backend(trine_triangular plan)
     case TRINE_TRI_LEVELSET: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_levelset) : &triangular_cpu; break;
     case TRINE_TRI_SYNCFREE_CSR: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csr) : NULL; break;
     case TRINE_TRI_SYNCFREE_CSC: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csc) : NULL; break;
+    case TRINE_TRI_PARTITIONED_INVERSE:
+        plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_partitioned_gpu) : &triangular_partitioned;
+        break;
     }
     if (!plan->backend)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", name, cuda ? "the CPU" : "a GPU");
@@ -164,6 +173,8 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->info.levels = main_side->n_levels;
     plan->info.min_rows_per_level = main_side->min_rows_per_level;
     plan->info.max_rows_per_level = main_side->max_rows_per_level;
+    plan->info.steps = (int32_t)main_side->n_steps;
+    plan->info.entries = main_side->entries;
     plan->info.uplo = plan->options.uplo;
     plan->info.method = plan->method;
     plan->info.deterministic = !plan->backend->any_order;

@@ -14,6 +14,7 @@ extern "C" {
 /** One direction of solving: T, or its transpose. */
 struct triangular_side {
     int64_t n_levels, min_rows_per_level, max_rows_per_level; /* for trine_triangular_info; n_levels -1: not computed */
+    int64_t n_steps, entries; /* of partitioned inverses: groups, and entries of all rows */
     void *part; /* the backend's own, made by its analyse_side; NULL: not announced */
 };
 
@@ -95,7 +96,7 @@ struct triangular_backend {
     bool any_order;
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc,
-    triangular_levelset;
+    triangular_levelset, triangular_partitioned, triangular_partitioned_gpu;
 
 /** Read T's pattern; settles uplo. */
 trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct triangular_extent *e);

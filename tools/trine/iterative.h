@@ -21,7 +21,7 @@ enum { KEY_PRECOND = 600, KEY_RESTART, KEY_TOLERANCE, KEY_MOST_STEPS, KEY_MIXED,
     {"precond", KEY_PRECOND, "NAME", 0,                                                                             \
      "preconditioner of the iterative methods (default none; auto chooses); with --method auto, GMRES", 0},          \
     {"m", KEY_FACTORS, "M", 0,                                                                                      \
-     "factors of alt-o, alt-i, mos-d, mos-a (default 4); steps of isai, level of iluk (default 1)", 0},              \
+     "factors of alt-o, alt-i, mos-d, mos-a (default 4); steps of isai and multilevel, level of iluk (default 1)", 0}, \
     {"grid", KEY_GRID, "NXxNY", 0, "adi: the grid, x fastest", 0},                                                  \
     {"restart", KEY_RESTART, "K", 0,                                                                                \
      "gmres, fgmres: basis vectors (default 20); the others: steps between two computations of b - A x", 0},         \

@@ -24,6 +24,7 @@ const struct choice preconditioner_choices[] = {{"auto", TRINE_PRECOND_AUTO},
                                                 {"ilut", TRINE_PRECOND_ILUT},
                                                 {"ic0", TRINE_PRECOND_IC0},
                                                 {"isai", TRINE_PRECOND_ISAI},
+                                                {"multilevel", TRINE_PRECOND_MULTILEVEL},
                                                 {NULL, 0}};
 
 int preconditioner_none(void) { return PRECOND_NONE; }

@@ -87,7 +87,7 @@ static const struct argp_option options[] = {
      "i = 1, 2, ..., s_i = sin(2 pi 8 i / n), i = 0, 1, ..., or uniform in (-1,1), the same in every run (default random)",
      0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, tridiagonal, banded, cudss (NVIDIA's library, where it is installed), or iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
+     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, partitioned-inverse (triangular, for many solves), tridiagonal, banded, cudss (NVIDIA's library, where it is installed), or iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
      "tridiagonal (also cyclic) if A is; banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a "
      "positive diagonal; else L D L^H or LU, by whichever library suits A",
      0},

@@ -13,6 +13,7 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"lu-umfpack", METHOD_LU_UMFPACK},
                                         {"lu-klu", METHOD_LU_KLU},
                                         {"triangular", METHOD_TRIANGULAR},
+                                        {"partitioned-inverse", METHOD_PARTITIONED_INVERSE},
                                         {"tridiagonal", METHOD_TRIDIAGONAL},
                                         {"banded", METHOD_BANDED},
                                         {"cudss", METHOD_CUDSS},
@@ -25,10 +26,12 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
 
 /* -------------------------------------------------------------- triangular */
 
-static trine_status set_up_triangular(const struct problem *p, unsigned ops, trine_op *op, struct outcome *o)
+static trine_status set_up_triangular(const struct problem *p, trine_triangular_method method, unsigned ops,
+                                      trine_op *op, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    const trine_triangular_options options = {.other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops};
+    const trine_triangular_options options = {
+        .other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops, .method = method};
     trine_triangular plan = NULL;
     trine_triangular_info info;
     TRY(trine_triangular_analyse(p->ctx, &plan, p->A, &options));
@@ -40,8 +43,12 @@ static trine_status set_up_triangular(const struct problem *p, unsigned ops, tri
     o->numeric_seconds = info.numeric_seconds;
     o->levels_lower = info.uplo == TRINE_LOWER ? info.levels : -1;
     o->levels_upper = info.uplo == TRINE_UPPER ? info.levels : -1;
-    snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method),
-             info.uplo == TRINE_LOWER ? "lower" : "upper");
+    const char *uplo = info.uplo == TRINE_LOWER ? "lower" : "upper";
+    if (info.steps)
+        snprintf(o->kernel, sizeof o->kernel, "%s, %s, %d steps, %.3g times the entries, growth %.3g",
+                 trine_triangular_method_name(info.method), uplo, info.steps, (double)info.entries / (double)info.nnz,
+                 info.growth);
+    else snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method), uplo);
 done:
     trine_triangular_destroy(&plan);
     return status;
@@ -192,7 +199,10 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     case METHOD_CUDSS: TRY(set_up_direct(p, TRINE_DIRECT_CUDSS, ops, inverse, o)); break;
     case METHOD_LU_UMFPACK: TRY(set_up_direct(p, TRINE_DIRECT_LU_UMFPACK, ops, inverse, o)); break;
     case METHOD_LU_KLU: TRY(set_up_direct(p, TRINE_DIRECT_LU_KLU, ops, inverse, o)); break;
-    case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
+    case METHOD_TRIANGULAR: TRY(set_up_triangular(p, TRINE_TRI_AUTO, ops, &inverse->op, o)); break;
+    case METHOD_PARTITIONED_INVERSE:
+        TRY(set_up_triangular(p, TRINE_TRI_PARTITIONED_INVERSE, ops, &inverse->op, o));
+        break;
     case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
     case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;
     default: break;

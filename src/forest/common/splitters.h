@@ -14,8 +14,10 @@
 /** A splitter is met at place s: its link says 2 i + s. It is left through the other one. */
 FOREST_INLINE uint32_t forest_through(uint32_t link) { return link ^ 1; }
 
-/** From splitter i through place s to the next one: link and distance. With seen, seen[u] = 1 for vertices in between. */
-FOREST_INLINE void forest_walk(const forest_view *p, int64_t i, int s, int32_t *seen)
+/** From splitter i through place s to the next one: link and distance. For vertices u in between seen[u] = 1, or
+ *  steps[u] says which way of which splitter has come there, 2 i + s, and after how many steps, in its lower half; a
+ *  way from the other end may overwrite it. Both may be NULL. */
+FOREST_INLINE void forest_walk(const forest_view *p, int64_t i, int s, int32_t *seen, uint64_t *steps)
 {
     const int64_t at = 2 * i + s;
     int32_t from = p->list[i], v = forest_neighbour(p, from, s), distance = 1;
@@ -25,6 +27,7 @@ FOREST_INLINE void forest_walk(const forest_view *p, int64_t i, int s, int32_t *
     for (; p->index[v] < 0; distance++) {
         const int32_t next = forest_neighbour(p, v, forest_place_onward(p, v, from));
         if (seen) FOREST_MARK(&seen[v]);
+        if (steps) steps[v] = (uint64_t)at << 32 | (uint32_t)distance;
         from = v;
         v = next;
     }
@@ -32,26 +35,9 @@ FOREST_INLINE void forest_walk(const forest_view *p, int64_t i, int s, int32_t *
     p->distance[at] = distance;
 }
 
-/** The weakest edge on the way from splitter i, of a cycle, through place s to the next one. */
-FOREST_INLINE forest_weighed forest_weakest_onward(const forest_view *p, const struct forest_graph *g, bool single,
-                                                   int64_t i, int s)
+/** Is v, which no walk has come to, the lowest vertex of its cycle, which is short? */
+FOREST_INLINE bool forest_leads_cycle(const forest_view *p, int32_t v)
 {
-    int32_t from = p->list[i], v = forest_neighbour(p, from, s);
-    forest_weighed weakest = forest_weigh(p, g, single, from, s);
-    while (p->index[v] < 0) {
-        const int place = forest_place_onward(p, v, from);
-        const forest_weighed e = forest_weigh(p, g, single, v, place);
-        if (forest_is_weaker(p, e, weakest)) weakest = e;
-        from = v;
-        v = forest_neighbour(p, v, place);
-    }
-    return weakest;
-}
-
-/** Is v the lowest vertex of a cycle without a splitter, which is short? */
-FOREST_INLINE bool forest_leads_cycle(const forest_view *p, const int32_t *seen, int32_t v)
-{
-    if (p->index[v] >= 0 || seen[v]) return false;
     int32_t from = v, at = forest_neighbour(p, v, 0);
     while (at > v) {
         const int32_t next = forest_neighbour(p, at, forest_place_onward(p, at, from));
@@ -60,33 +46,4 @@ FOREST_INLINE bool forest_leads_cycle(const forest_view *p, const int32_t *seen,
     }
     return at == v;
 }
-/** The weakest edge of v's cycle. */
-FOREST_INLINE uint32_t forest_weakest_around(const forest_view *p, const struct forest_graph *g, bool single, int32_t v)
-{
-    int32_t from = v, at = forest_neighbour(p, v, 0);
-    forest_weighed weakest = forest_weigh(p, g, single, v, 0);
-    while (at != v) {
-        const int place = forest_place_onward(p, at, from);
-        const forest_weighed e = forest_weigh(p, g, single, at, place);
-        if (forest_is_weaker(p, e, weakest)) weakest = e;
-        from = at;
-        at = forest_neighbour(p, at, place);
-    }
-    return weakest.edge;
-}
-
-/** Splitter i, whose name and position are known, tells the vertices from its place s to the next splitter. */
-FOREST_INLINE void forest_tell(const forest_view *p, int64_t i, int s)
-{
-    int32_t from = p->list[i], at = forest_neighbour(p, from, s);
-    const int32_t name = p->path[from];
-    for (int32_t position = p->position[from] + 1; at >= 0 && p->index[at] < 0; position++) {
-        const int32_t next = forest_neighbour(p, at, forest_place_onward(p, at, from));
-        p->path[at] = name;
-        p->position[at] = position;
-        from = at;
-        at = next;
-    }
-}
-
 #endif

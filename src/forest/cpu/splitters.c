@@ -59,7 +59,7 @@ static void walk(void *user, int64_t begin, int64_t end, int me)
     const forest_view p = forest_view_of(w->f);
     (void)me;
     for (int64_t i = begin; i < end; i++)
-        for (int s = 0; s < 2; s++) forest_walk(&p, i, s, w->seen);
+        for (int s = 0; s < 2; s++) forest_walk(&p, i, s, w->seen, NULL);
 }
 
 enum { SPLITTER_GRAIN = 256 };
@@ -69,6 +69,21 @@ static void for_splitters(trine_forest f, int64_t count, trine_team_range range,
 }
 
 /* ------------------------------------------------------------------- cycles */
+
+/** The weakest edge on the way from splitter i, of a cycle, through place s to the next one. */
+static forest_weighed weakest_onward(const forest_view *p, const struct forest_graph *g, bool single, int64_t i, int s)
+{
+    int32_t from = p->list[i], v = forest_neighbour(p, from, s);
+    forest_weighed weakest = forest_weigh(p, g, single, from, s);
+    while (p->index[v] < 0) {
+        const int place = forest_place_onward(p, v, from);
+        const forest_weighed e = forest_weigh(p, g, single, v, place);
+        if (forest_is_weaker(p, e, weakest)) weakest = e;
+        from = v;
+        v = forest_neighbour(p, v, place);
+    }
+    return weakest;
+}
 
 /* f->edge and f->weight at 2 i + s: the weakest edge from splitter i of a cycle through place s to the next one. */
 
@@ -97,7 +112,7 @@ static void weigh_cycles(void *user, int64_t begin, int64_t end, int me)
     (void)me;
     for (int64_t e = 2 * begin; e < 2 * end; e++) {
         if (f->position[e / 2]) continue;
-        const forest_weighed weakest = forest_weakest_onward(&p, &f->graph, single, e / 2, (int)(e % 2));
+        const forest_weighed weakest = weakest_onward(&p, &f->graph, single, e / 2, (int)(e % 2));
         p.edge[e] = weakest.edge;
         p.weight[e] = weakest.weight;
     }
@@ -135,6 +150,21 @@ static int64_t break_listed(trine_forest f, int64_t count)
     return cycles;
 }
 
+/** The weakest edge of v's cycle. */
+static uint32_t weakest_edge_of_cycle(const forest_view *p, const struct forest_graph *g, bool single, int32_t v)
+{
+    int32_t from = v, at = forest_neighbour(p, v, 0);
+    forest_weighed weakest = forest_weigh(p, g, single, v, 0);
+    while (at != v) {
+        const int place = forest_place_onward(p, at, from);
+        const forest_weighed e = forest_weigh(p, g, single, at, place);
+        if (forest_is_weaker(p, e, weakest)) weakest = e;
+        from = at;
+        at = forest_neighbour(p, at, place);
+    }
+    return weakest.edge;
+}
+
 /** seen[v] = -1 for the lowest vertices of cycles without a splitter. */
 static void find_unlisted(void *user, int64_t begin, int64_t end, int me)
 {
@@ -144,8 +174,8 @@ static void find_unlisted(void *user, int64_t begin, int64_t end, int me)
     const bool single = trine_dtype_is_single(f->dtype);
     (void)me;
     for (int64_t v = begin; v < end; v++) {
-        if (!forest_leads_cycle(&p, w->seen, (int32_t)v)) continue;
-        p.edge[v] = forest_weakest_around(&p, &f->graph, single, (int32_t)v);
+        if (p.index[v] >= 0 || w->seen[v] || !forest_leads_cycle(&p, (int32_t)v)) continue;
+        p.edge[v] = weakest_edge_of_cycle(&p, &f->graph, single, (int32_t)v);
         w->seen[v] = -1;
     }
 }
@@ -198,11 +228,25 @@ static void rank_splitters(void *user, int64_t begin, int64_t end, int me)
     }
 }
 
+/** Splitter i, whose name and position are known, tells the vertices from its place s to the next splitter. */
+static void tell_from(const forest_view *p, int64_t i, int s)
+{
+    int32_t from = p->list[i], at = forest_neighbour(p, from, s);
+    const int32_t name = p->path[from];
+    for (int32_t position = p->position[from] + 1; at >= 0 && p->index[at] < 0; position++) {
+        const int32_t next = forest_neighbour(p, at, forest_place_onward(p, at, from));
+        p->path[at] = name;
+        p->position[at] = position;
+        from = at;
+        at = next;
+    }
+}
+
 static void tell(void *user, int64_t begin, int64_t end, int me)
 {
     const forest_view p = forest_view_of(user);
     (void)me;
-    for (int64_t i = begin; i < end; i++) forest_tell(&p, i, (int)p.edge[i]);
+    for (int64_t i = begin; i < end; i++) tell_from(&p, i, (int)p.edge[i]);
 }
 
 void forest_split_paths(trine_forest f)

@@ -39,6 +39,9 @@ inline unsigned forest_blocks(int64_t threads, int64_t most = 1 << 20)
     return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+/** Blocks of kernels in which every block adds to a number that all share. */
+constexpr int64_t FOREST_FEW_BLOCKS = 1 << 10;
+
 /** body(i) for 0 <= i < count, each by a thread. */
 template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS) for_each(int64_t count, const Body body)
 {
@@ -64,6 +67,49 @@ template <typename Body> trine_status launch_listed(trine_forest f, int each, vo
     const unsigned blocks = forest_blocks(f->graph.n * each, 1 << 13);
     for_each_listed<<<blocks, FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(f->counts, each, body);
     return GPU_LAUNCHED("for_each_listed");
+}
+
+/** Which of FOREST_CHUNK vertices is something to be done for? Few of a warp often, so a block lists them and takes
+ *  them one behind the other. */
+constexpr int FOREST_CHUNK = 4 * FOREST_THREADS;
+struct listed_chunk {
+    int32_t vertices[FOREST_CHUNK];
+    int count;
+
+    /** By all threads of a block: those from begin on, below n, with is_listed(v), which is called once for each. */
+    template <typename Test> __device__ void list(int64_t begin, int64_t n, const Test &is_listed)
+    {
+        const unsigned lane = threadIdx.x % 32;
+        __syncthreads(); /* what was there before has been read */
+        if (threadIdx.x == 0) count = 0;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < FOREST_CHUNK; k += FOREST_THREADS) {
+            const int64_t v = begin + k + threadIdx.x;
+            const bool mine = v < n && is_listed((int32_t)v);
+            const unsigned all = __ballot_sync(~0u, mine);
+            int slot = 0;
+            if (lane == 0 && all) slot = atomicAdd(&count, __popc(all));
+            slot = __shfl_sync(~0u, slot, 0) + __popc(all & ((1u << lane) - 1));
+            if (mine) vertices[slot] = (int32_t)v;
+        }
+        __syncthreads();
+    }
+};
+/** body(v) for 0 <= v < n where body.is_listed(v). */
+template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS) for_each_of_few(int64_t n, const Body body)
+{
+    __shared__ listed_chunk chunk;
+    for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < n; begin += gridDim.x * (int64_t)FOREST_CHUNK) {
+        chunk.list(begin, n, [&](int32_t v) { return body.is_listed(v); });
+        for (int i = threadIdx.x; i < chunk.count; i += FOREST_THREADS) body(chunk.vertices[i]);
+    }
+}
+template <typename Body> trine_status launch_each_of_few(int64_t n, void *stream, const Body &body)
+{
+    const unsigned blocks = forest_blocks((n + 3) / 4);
+    for_each_of_few<<<blocks, FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(n, body);
+    return GPU_LAUNCHED("for_each_of_few");
 }
 
 /** A sum over the block's threads, in one order; valid in thread 0. shared: FOREST_THREADS. */

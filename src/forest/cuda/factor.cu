@@ -226,47 +226,27 @@ __device__ void note_proposed(bool proposed, forest_counts *counts)
     if (__syncthreads_or(proposed) && threadIdx.x == 0) counts->proposed = 1;
 }
 
-/** Which of 256 vertices may propose, without those of long rows? The others have no proposals. */
-template <int N> struct open_rows {
-    int32_t rows[FOREST_THREADS];
-    int count;
-
-    __device__ void list(const forest_graph &g, const forest_view &p, bool first, int64_t begin, int64_t most)
-    {
-        const int n = N <= 4 ? N : p.n;
-        const int64_t v = begin + threadIdx.x;
-        __syncthreads(); /* what was there before has been read */
-        if (threadIdx.x == 0) count = 0;
-        __syncthreads();
-        const bool is_open = v < g.n && (first || !forest_is_full(&p, n, (int32_t)v));
-        const bool is_listed = is_open && (g.longest <= most || g.end[v] - g.begin[v] <= most);
-        if (v < g.n && !is_open)
-            for (int s = 0; s < n; s++) p.proposals[v * n + s] = -1;
-        const unsigned listed = __ballot_sync(~0u, is_listed), lane = threadIdx.x % 32;
-        int slot = 0;
-        if (lane == 0 && listed) slot = atomicAdd(&count, __popc(listed));
-        slot = __shfl_sync(~0u, slot, 0) + __popc(listed & ((1u << lane) - 1));
-        if (is_listed) rows[slot] = (int32_t)v;
-        __syncthreads();
-    }
-};
-
 /** Proposals of every vertex: to candidates, or after a look at the whole row. */
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     propose(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
 {
-    __shared__ open_rows<N> open;
+    __shared__ listed_chunk open; /* vertices that are not full */
     if (counts->stopped) return;
     const forest_round round = round_of(counts);
-    const bool has_lists = forest_has_candidates(counts, p.ties);
+    const bool has_lists = forest_has_candidates(counts, p.ties), has_long = g.longest > lanes * LANE_ENTRIES;
+    const int n = N <= 4 ? N : p.n;
     const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes, in_warp = group % (32 / lanes);
     bool proposed = false;
-    for (int64_t begin = blockIdx.x * (int64_t)FOREST_THREADS; begin < g.n;
-         begin += gridDim.x * (int64_t)FOREST_THREADS) {
-        open.list(g, p, round.first, begin, lanes * LANE_ENTRIES);
+    for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < g.n; begin += gridDim.x * (int64_t)FOREST_CHUNK) {
+        open.list(begin, g.n, [&](int32_t v) {
+            if (round.first || !forest_is_full(&p, n, v))
+                return !has_long || g.end[v] - g.begin[v] <= lanes * LANE_ENTRIES;
+            for (int s = 0; s < n; s++) p.proposals[(int64_t)v * n + s] = -1;
+            return false;
+        });
         for (int i = group; i - in_warp < open.count; i += FOREST_THREADS / lanes) {
             const bool has_row = i < open.count, writes = has_row && lane == 0;
-            proposal<R, N> mine(g, p, round, has_lists, has_row, has_row ? open.rows[i] : 0, writes);
+            proposal<R, N> mine(g, p, round, has_lists, has_row, has_row ? open.vertices[i] : 0, writes);
             strongest<R, N> best = mine.part(lane, lanes);
             for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
             if (writes) proposed |= mine.write(best);
@@ -367,7 +347,7 @@ template <typename R, int N>
 void launch_propose(const forest_graph &g, const forest_view &p, forest_counts *counts, gpuStream_t stream)
 {
     const int lanes = lanes_of(g);
-    propose<R, N><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
+    propose<R, N><<<forest_blocks((g.n + 3) / 4), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
     if (has_long_rows(g))
         propose_long_rows<R, N><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
 }
@@ -403,7 +383,7 @@ template <typename End>
 trine_status run_round(trine_forest f, const forest_view &p, const End &end, gpuStream_t stream)
 {
     propose_round(f, p, stream);
-    confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, stream>>>(p, f->counts, end);
+    confirm<<<forest_blocks(f->graph.n, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, stream>>>(p, f->counts, end);
     return GPU_LAUNCHED("propose, confirm");
 }
 

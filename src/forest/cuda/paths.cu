@@ -1,5 +1,5 @@
-// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch, or
-// by the scan of the thesis, whose passes return at once if they have nothing left to do.
+// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch;
+// or by the scan of the thesis, whose passes return at once if they have nothing left to do.
 #ifndef __HIP__
 #include <cooperative_groups.h>
 #endif
@@ -23,6 +23,7 @@ unsigned blocks_together(const forest_device *own, gpuStream_t stream)
 #endif
 }
 
+/** count: of 4 bytes each. */
 trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *stream)
 {
     return count ? trine_device_fill_async(f->ctx, array, byte, (size_t)count * sizeof(int32_t), stream)
@@ -56,10 +57,7 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 
 /* ---------------------------------------------------------------- splitters */
 
-#ifndef BITS
-#define BITS 3
-#endif
-constexpr int SPLITTER_BITS = BITS; // of other vertices, one in 2^SPLITTER_BITS is one
+constexpr int SPLITTER_BITS = 3; // of other vertices, one in 2^SPLITTER_BITS is one
 
 __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
 {
@@ -82,17 +80,22 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
     }
 }
 
+/** steps[v] of vertices between splitters, as forest_walk leaves them; all bits: no walk has come there. */
+uint64_t *steps_of(const forest_view &p) { return reinterpret_cast<uint64_t *>(p.edge); }
+constexpr uint64_t NO_STEP = UINT64_MAX;
+
 struct walk {
     forest_view p;
-    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr); }
+    uint64_t *steps;
+    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr, steps); }
 };
 /** The same where cycles are looked for, with what links know first. */
-struct walk_and_see {
+struct walk_and_number {
     forest_view p;
-    int32_t *seen;
+    uint64_t *steps;
     __device__ void operator()(int64_t e) const
     {
-        forest_walk(&p, e / 2, (int)(e % 2), seen);
+        forest_walk(&p, e / 2, (int)(e % 2), nullptr, steps);
         p.distance[e] = (int32_t)(e / 2);
     }
 };
@@ -113,7 +116,7 @@ struct links {
     __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
 };
 
-/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to, and takes over what
+/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to. It takes over what
  * those know of the way: its distance or, where cycles are looked for, the lowest of its splitters, itself included.
  * Where two ways one behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of
  * all. A link that is done is in both copies. */
@@ -184,38 +187,41 @@ struct cycles {
 /** The leader of a cycle with splitters is the lowest of these, that of another one its lowest vertex. */
 struct find_leaders {
     cycles c;
-    const int32_t *seen;
+    const uint64_t *steps;
 
     __device__ void lead(int32_t v) const
     {
         c.leader[v] = v;
         c.weakest[v] = FOREST_NO_LINK;
     }
-    /** Tell the vertices behind v up to the next splitter or v. */
-    __device__ void tell(int32_t v, int s, int32_t leader) const
+    /** The splitter that v is or that has come to v; -1: none. */
+    __device__ int64_t splitter_of(int32_t v) const
     {
-        int32_t from = v, at = forest_neighbour(&c.p, v, s);
-        while (at != v && c.p.index[at] < 0) {
+        if (c.p.index[v] >= 0) return c.p.index[v];
+        return steps[v] == NO_STEP ? -1 : (int64_t)(steps[v] >> 33);
+    }
+    __device__ bool is_listed(int32_t v) const
+    {
+        const int64_t i = splitter_of(v);
+        return i < 0 || links(c.p, 0).is_cyclic(i);
+    }
+    __device__ void operator()(int32_t v) const
+    {
+        const int64_t i = splitter_of(v);
+        if (i >= 0) {
+            const int32_t leader = c.p.list[c.p.distance[2 * i]];
+            if (leader == v) lead(v);
+            else c.leader[v] = leader;
+            return;
+        }
+        if (!forest_leads_cycle(&c.p, v)) return;
+        lead(v);
+        for (int32_t from = v, at = forest_neighbour(&c.p, v, 0); at != v;) {
             const int32_t next = forest_neighbour(&c.p, at, forest_place_onward(&c.p, at, from));
-            c.leader[at] = leader;
+            c.leader[at] = v;
             from = at;
             at = next;
         }
-    }
-    __device__ void operator()(int64_t i) const
-    {
-        const int32_t v = (int32_t)i, splitter = c.p.index[i];
-        if (splitter < 0) {
-            if (!forest_leads_cycle(&c.p, seen, v)) return;
-            lead(v);
-            tell(v, 0, v);
-            return;
-        }
-        if (!links(c.p, 0).is_cyclic(splitter)) return;
-        const int32_t leader = c.p.list[c.p.distance[2 * splitter]];
-        if (leader == v) lead(v);
-        else c.leader[v] = leader;
-        for (int s = 0; s < 2; s++) tell(v, s, leader);
     }
 };
 
@@ -235,13 +241,12 @@ struct find_weakest {
             old = found;
         }
     }
-    __device__ void operator()(int64_t v) const
+    __device__ bool is_listed(int32_t v) const { return c.leader[v] >= 0; }
+    __device__ void operator()(int32_t v) const
     {
-        const int32_t leader = c.leader[v];
-        if (leader < 0) return;
         for (int s = 0; s < 2; s++)
-            if (v < forest_neighbour(&c.p, (int32_t)v, s))
-                propose(&c.weakest[leader], forest_weigh(&c.p, &c.g, c.single, (int32_t)v, s));
+            if (v < forest_neighbour(&c.p, v, s))
+                propose(&c.weakest[c.leader[v]], forest_weigh(&c.p, &c.g, c.single, v, s));
     }
 };
 
@@ -249,16 +254,16 @@ struct find_weakest {
 struct open_cycles {
     cycles c;
     forest_counts *counts;
-    __device__ void operator()(int64_t v) const
+    __device__ bool is_listed(int32_t v) const { return c.leader[v] == v; }
+    __device__ void operator()(int32_t v) const
     {
-        if (c.leader[v] != v) return;
         forest_remove_edge(&c.p, c.weakest[v]);
         atomicAdd((unsigned long long *)&counts->cycles, 1ull);
     }
 };
 
-/** Name and position of splitter i; then those of the vertices up to the next one. */
-struct rank_and_tell {
+/** Name and position of splitter i, and which of its places leads to the end that names the path. */
+struct rank {
     forest_view p;
     __device__ void operator()(int64_t i) const
     {
@@ -268,10 +273,24 @@ struct rank_and_tell {
             const uint32_t link = at.link[2 * i + s];
             end[s] = p.list[link == FOREST_NO_LINK ? i : (int64_t)(link / 2)];
         }
-        const int to_name = end[0] < end[1] ? 0 : 1; /* an end alone is both, and has nobody to tell */
+        const int to_name = end[0] < end[1] ? 0 : 1; /* an end alone is both */
         p.path[p.list[i]] = end[to_name];
         p.position[p.list[i]] = at.number[2 * i + to_name] + 1;
-        forest_tell(&p, i, 1 - to_name);
+        p.proposals[i] = to_name;
+    }
+};
+/** The vertices between splitters. */
+struct rank_between {
+    forest_view p;
+    const uint64_t *steps;
+    __device__ void operator()(int64_t v) const
+    {
+        if (p.index[v] >= 0) return;
+        const uint32_t from = (uint32_t)(steps[v] >> 32), i = from / 2;
+        const int32_t splitter = p.list[i], distance = (int32_t)(uint32_t)steps[v];
+        const bool to_name = (int32_t)(from % 2) == p.proposals[i];
+        p.path[v] = p.path[splitter];
+        p.position[v] = p.position[splitter] + (to_name ? -distance : distance);
     }
 };
 
@@ -301,22 +320,23 @@ template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &
 /** All leaders know the weakest edge. */
 trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
 {
-    int32_t *seen = f->path;
+    uint64_t *steps = steps_of(c.p);
     const int64_t n = c.p.vertices;
-    trine_status status = fill(f, seen, 0, n, stream);
+    trine_status status = fill(f, steps, 0xFF, 2 * n, stream);
     if (!status) status = list_all(c.p, f->counts, stream);
-    if (!status) status = launch_listed(f, 2, stream, walk_and_see{c.p, seen});
+    if (!status) status = launch_listed(f, 2, stream, walk_and_number{c.p, steps});
     if (!status) status = jump_all<true>(f, c.p, stream);
-    if (!status) status = launch_each(n, stream, find_leaders{c, seen});
-    return status ? status : launch_each(n, stream, find_weakest{c});
+    if (!status) status = launch_each_of_few(n, stream, find_leaders{c, steps});
+    return status ? status : launch_each_of_few(n, stream, find_weakest{c});
 }
 
 trine_status split_paths(trine_forest f, const forest_view &p, void *stream)
 {
     trine_status status = list_all(p, f->counts, stream);
-    if (!status) status = launch_listed(f, 2, stream, walk{p});
+    if (!status) status = launch_listed(f, 2, stream, walk{p, steps_of(p)});
     if (!status) status = jump_all<false>(f, p, stream);
-    return status ? status : launch_listed(f, 1, stream, rank_and_tell{p});
+    if (!status) status = launch_listed(f, 1, stream, rank{p});
+    return status ? status : launch_each(p.vertices, stream, rank_between{p, steps_of(p)});
 }
 
 /* --------------------------------------------------------------------- scan */
@@ -491,7 +511,7 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const cycles c(f, p);
     status = fill(f, c.leader, 0xFF, p.vertices, stream);
     if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, c, stream);
-    return status ? status : launch_each(p.vertices, stream, open_cycles{c, f->counts});
+    return status ? status : launch_each_of_few(p.vertices, stream, open_cycles{c, f->counts});
 }
 
 trine_status forest_cuda_order(trine_forest f, void *stream)
@@ -504,7 +524,8 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
     if (!status) status = fill(f, f->index, 0, p.vertices, stream);
     if (!status && p.absent) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
     if (status) return status;
-    note_lengths<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, f->counts);
+    note_lengths<<<forest_blocks(p.vertices, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
+        p, f->counts);
     status = GPU_LAUNCHED("note_lengths");
     if (!status) status = forest_cuda_add_before(f, f->index, p.vertices, stream);
     return status ? status : launch_each(p.vertices, stream, place{p});

@@ -37,8 +37,9 @@ typedef float complex other_z;
 #define TEMPLATE "krylov/cpu/program.inc"
 #include "core/each_dtype.h"
 
-/** One block of one column: element i of each vector is `at` elements from its beginning. */
-typedef void (*block_fn)(const krylov_program *p, const krylov_column *c, int64_t at, int64_t count, krylov_sum *sums);
+/** One block of one column: its first row; element i of each vector is `at` elements from its beginning. */
+typedef void (*block_fn)(const krylov_program *p, const krylov_column *c, int64_t row, int64_t at, int64_t count,
+                         krylov_sum *sums);
 static const block_fn run_block[] = TABLE(run_block);
 
 static void run_chunk(const struct krylov_work *w, const krylov_program *p, int64_t column, int64_t chunk)
@@ -51,7 +52,7 @@ static void run_chunk(const struct krylov_work *w, const krylov_program *p, int6
     for (int k = 0; k < p->count; k++)
         if (p->instructions[k].kind == KRYLOV_DOT) sums[p->instructions[k].a] = (krylov_sum){0, 0, 0};
     for (int64_t at = begin; at < end; at += BLOCK)
-        run_block[p->dtype](p, c, column * w->stride + at, end - at < BLOCK ? end - at : BLOCK, sums);
+        run_block[p->dtype](p, c, at, column * w->stride + at, end - at < BLOCK ? end - at : BLOCK, sums);
 }
 
 /** Chunks added up, in their order. */

@@ -26,7 +26,7 @@ struct operation {
     int a, b;  /* of a dot: its sum, and which one of the launch it is */
     int need;
     uint16_t flags;
-    bool is_dot, from_other;
+    bool is_dot, from_other, is_diagonal, divides;
     bool begins_four; /* it and the three after it: y := y + a_k x_k, or x_k^H z, with one y or z */
 };
 
@@ -176,16 +176,18 @@ struct coefficients { krylov_scalar a, b; };
 /** A thread's elements of a tile, THREADS apart. What lies behind the end is zero, and not written. */
 template <typename T> struct elements {
     int64_t at;   /* of the first, from the beginning of a vector of all columns */
+    int64_t row;  /* its row */
     int64_t left; /* from the first on */
     T value[EACH];
     const T *held; /* whose elements they are */
     bool changed;  /* and differ from those in memory */
 
-    template <typename X> __device__ void load(const X *x, X (&to)[EACH]) const
+    template <typename X> __device__ void load_from(const X *first, X (&to)[EACH]) const
     {
 #pragma unroll
-        for (int k = 0; k < EACH; k++) to[k] = k * THREADS < left ? x[at + k * THREADS] : zero_of<X>();
+        for (int k = 0; k < EACH; k++) to[k] = k * THREADS < left ? first[k * THREADS] : zero_of<X>();
     }
+    template <typename X> __device__ void load(const X *x, X (&to)[EACH]) const { load_from(x + at, to); }
     __device__ void read(const void *x, T (&to)[EACH]) const
     {
         if (x != held) {
@@ -258,6 +260,15 @@ template <typename T> __device__ void run_one(const operation *o, const coeffici
         add_to(&sums[o->b][threadIdx.x / 32], warp_dot(x, e.value));
         return;
     }
+    if (o->is_diagonal) {
+        e.load_from(static_cast<const T *>(o->z) + e.row, z); /* one for all columns */
+        e.read(o->x, x);
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            x[k] = k * THREADS >= e.left ? zero_of<T>() : o->divides ? x[k] / z[k] : x[k] * z[k];
+        e.become(o->y, x);
+        return;
+    }
     if (o->a == C_ZERO) {
         e.become(o->y, z);
         return;
@@ -313,7 +324,7 @@ __device__ bool is_last_to_arrive(const program_arguments &a, int64_t column, in
         for (int w = 1; w < WARPS; w++) sum = krylov_sum_add(sum, sums[threadIdx.x][w]);
         a.partials[(column * a.most_dots + threadIdx.x) * a.chunks + chunk] = sum;
     }
-    __threadfence();
+    if (a.dots) __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) is_last = atomicAdd(&a.arrived[column], 1u) == (unsigned)a.chunks - 1;
     __syncthreads();
@@ -335,14 +346,14 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
     if (me < a.count) {
         const operation &o = a.operations[me];
         wanted[me] = is_wanted(o, c);
-        if (!o.is_dot && wanted[me]) factors[me] = {c->coefficients[o.a], c->coefficients[o.b]};
+        if (!o.is_dot && !o.is_diagonal && wanted[me]) factors[me] = {c->coefficients[o.a], c->coefficients[o.b]};
     }
     for (int i = me; i < a.dots * WARPS; i += THREADS) sums[i / WARPS][i % WARPS] = {0, 0, 0};
     __syncthreads();
 
     const int64_t begin = chunk * a.chunk_rows, end = begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n;
     for (int64_t tile = begin; tile < end; tile += TILE) {
-        elements<T> e = {column * a.stride + tile + me, a.n - tile - me, {}, nullptr, false};
+        elements<T> e = {column * a.stride + tile + me, tile + me, a.n - tile - me, {}, nullptr, false};
         for (int k = 0; k < a.count;) {
             const operation *o = &a.operations[k];
             if (o->begins_four && wanted[k] && wanted[k + 1] && wanted[k + 2] && wanted[k + 3]) {
@@ -364,12 +375,16 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
         const krylov_sum sum = add_partials(a.partials + (column * a.most_dots + o.b) * a.chunks, a.chunks);
         if (me % 32 == 0) c->sums[o.a] = sum;
     }
-    __syncthreads();
-    if (me) return;
-    a.arrived[column] = 0;
+    if (me == 0) a.arrived[column] = 0;
     if (!a.then) return;
-    const krylov_parameters p = a.parameters;
-    take_step(a.then, c, &p, a.j);
+    __shared__ krylov_column here; /* a step reads dozens of its members, one after another */
+    constexpr int WORDS = sizeof(krylov_column) / sizeof(uint64_t);
+    static_assert(sizeof(krylov_column) % sizeof(uint64_t) == 0 && WORDS <= THREADS, "a word a thread");
+    if (me < WORDS) ((uint64_t *)&here)[me] = ((const uint64_t *)c)[me];
+    __syncthreads();
+    if (me == 0) take_step(a.then, &here, &a.parameters, a.j);
+    __syncthreads();
+    if (me < WORDS) ((uint64_t *)c)[me] = ((const uint64_t *)&here)[me];
 }
 
 /** A block a column. */
@@ -414,7 +429,9 @@ program_arguments arguments_of(const struct krylov_work *w, const krylov_program
 bool is_four(const krylov_instruction *i, int left)
 {
     const bool is_dot = i->kind == krylov_instruction::KRYLOV_DOT;
-    if (left < 4 || i->from_other || (!is_dot && (i->z != i->y || i->b != C_ONE))) return false;
+    if (left < 4 || i->from_other || i->kind > krylov_instruction::KRYLOV_DOT ||
+        (!is_dot && (i->z != i->y || i->b != C_ONE)))
+        return false;
     for (int k = 0; k < 4; k++) {
         const krylov_instruction *o = i + k;
         if (o->kind != i->kind || o->z != i->z || o->y != i->y || o->from_other || o->x == o->z) return false;
@@ -437,6 +454,8 @@ int translate(const krylov_program *p, int begin, program_arguments *a)
         o->flags = (uint16_t)i->flags;
         o->is_dot = i->kind == krylov_instruction::KRYLOV_DOT;
         o->from_other = i->from_other;
+        o->divides = i->kind == krylov_instruction::KRYLOV_DIVIDE;
+        o->is_diagonal = o->divides || i->kind == krylov_instruction::KRYLOV_MULTIPLY;
         o->begins_four = is_four(i, a->count - k);
         if (o->is_dot) o->b = a->dots++;
     }

@@ -124,6 +124,10 @@ struct precond_backend {
     /** scaled := T^-1 A without what is not kept; T NULL: ones. Rows where T is zero are zero. */
     void (*scale[TRINE_Z + 1])(const struct precond_rows *rows, const void *T, const uint8_t *kept, void *scaled,
                                int threads);
+    /** y_i := the sum of |a_ij| x_j over j != i, over |a_ii|: the absolute values of a sweep of Jacobi's method. */
+    void (*sweep[TRINE_Z + 1])(const struct precond_rows *rows, const double *x, double *y, trine_context ctx);
+    /** y_i := |sum of a_ij over j < i - 1| + |the same over j > i + 1|, over |a_ii|. */
+    void (*outside[TRINE_Z + 1])(const struct precond_rows *rows, double *y, trine_context ctx);
     /** kept[k]: whether entry k is among the `entries` largest off-diagonal ones of its row (entries >= 0), or at least
      *  threshold times the largest; of equal ones those of lower columns. The diagonal is, zeros are not.
      *  room: `longest` elements, of the longest row, for each thread. */

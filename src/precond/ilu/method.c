@@ -1,7 +1,5 @@
 /* Incomplete factorizations as preconditioners (precond.h): phases, and applications by plans of other modules. */
 #include <string.h>
-#include <trine/spmv.h>
-#include <trine/triangular.h>
 
 #include "precond/cuda/cuda.h"
 #include "precond/ilu/ilu.h"
@@ -74,18 +72,6 @@ static trine_status view(trine_precond p, int64_t nnz, const int64_t *offsets, c
                             columns, values);
 }
 
-/** Solves with one triangle of the factors. */
-static trine_status make_solve(trine_precond p, struct ilu_state *s, int side, const trine_triangular_options *o)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_triangular_info info;
-    TRY(trine_triangular_analyse(p->base.ctx, &s->solves[side], s->factors, o));
-    TRY(trine_triangular_get_info(s->solves[side], &info));
-    p->info.deterministic = p->info.deterministic && info.deterministic;
-done:
-    return status;
-}
-
 /** Solves with the triangles of the factors. */
 static trine_status make_solves(trine_precond p, struct ilu_state *s)
 {
@@ -94,25 +80,11 @@ static trine_status make_solves(trine_precond p, struct ilu_state *s)
     trine_triangular_options o = {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .ops = p->options.ops};
     if (cholesky) o.diag = TRINE_NONUNIT, o.ops = TRINE_N | TRINE_H;
     TRY(view(p, s->pattern.nnz, s->pattern.offsets, s->pattern.columns, s->values, &s->factors));
-    TRY(make_solve(p, s, FIRST, &o));
+    TRY(precond_make_solve(p, s->factors, &o, &s->solves[FIRST]));
     if (cholesky) return TRINE_SUCCESS;
     o.uplo = TRINE_UPPER;
     o.diag = TRINE_NONUNIT;
-    TRY(make_solve(p, s, SECOND, &o));
-done:
-    return status;
-}
-
-static trine_status make_product(trine_precond p, const struct ilu_inverse *v, const void *values, trine_matrix *A,
-                                 trine_spmv *plan)
-{
-    trine_status status = TRINE_SUCCESS;
-    const trine_spmv_options o = {.ops = p->options.ops, .max_nrhs = p->options.max_nrhs};
-    trine_spmv_info info;
-    TRY(view(p, v->nnz, v->offsets, v->columns, values, A));
-    TRY(trine_spmv_analyse(p->base.ctx, plan, *A, &o));
-    TRY(trine_spmv_get_info(*plan, &info));
-    p->info.deterministic = p->info.deterministic && info.deterministic;
+    TRY(precond_make_solve(p, s->factors, &o, &s->solves[SECOND]));
 done:
     return status;
 }
@@ -124,8 +96,10 @@ static trine_status make_inverses(trine_precond p, struct ilu_state *s)
         struct side_inverse *i = &s->inverses[side];
         TRY(ilu_inverse_make(p->base.ctx, &s->pattern, side == FIRST ? TRINE_LOWER : TRINE_UPPER, p->base.dtype,
                              &i->arrays));
-        TRY(make_product(p, &i->arrays, i->arrays.t, &i->matrix_t, &i->t));
-        TRY(make_product(p, &i->arrays, i->arrays.w, &i->matrix_w, &i->w));
+        TRY(view(p, i->arrays.nnz, i->arrays.offsets, i->arrays.columns, i->arrays.t, &i->matrix_t));
+        TRY(precond_make_product(p, i->matrix_t, &i->t));
+        TRY(view(p, i->arrays.nnz, i->arrays.offsets, i->arrays.columns, i->arrays.w, &i->matrix_w));
+        TRY(precond_make_product(p, i->matrix_w, &i->w));
     }
 done:
     return status;

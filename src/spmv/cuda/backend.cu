@@ -3,6 +3,7 @@
 
 #include "core/choices.h"
 #include "core/gpu_kernels.h"
+#include "core/gpu_limits.h"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
 
@@ -12,12 +13,38 @@ constexpr int THREADS = 256, MOST_SAMPLES = 1024;
 constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1 << 30;
 /* What a semiring may keep of a row: its accumulator and two flags. */
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
+/* What a block of rows.cuh has room for; some blocks have more than the mean. Mean rows up to MOSTLY_EMPTY are. */
 constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
-constexpr double ROWS_ROOM = 0.95 * ROWS_CAPACITY / 4; /* rows_memory::ROWS */
+constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
+/* Rows of a block, at most, where they are mostly empty: eight for a thread. Elsewhere as many as the threads take at a
+ * time, or twice as many, ..., if that is most of what there is room for. */
+constexpr double MOST_ROWS = 8 * SPMV_CUDA_ROWS_BLOCK, MOST_OF_ROWS = 0.85;
 /* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
 constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
 
 /* ---------------------------------------------------------------- choices */
+
+double mean_row(trine_spmv plan, const struct spmv_side *side)
+{
+    return side->n_rows ? (double)plan->nnz / (double)side->n_rows : 0;
+}
+
+/** w, or as much as there is room for in a block of rows.cuh. */
+int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t w)
+{
+    const double mean = mean_row(plan, side), row = part->row_weight + mean;
+    const bool mostly_empty = mean <= MOSTLY_EMPTY;
+    const int offsets = ROWS_CAPACITY / (mostly_empty ? 2 : 4) * (64 / side->offset_bits);
+    double rows = ROWS_ROOM * offsets;
+    if (mostly_empty && rows > MOST_ROWS) rows = MOST_ROWS;
+    if (mostly_empty && rows * mean > ROWS_ROOM * ROWS_CAPACITY / 2) rows = ROWS_ROOM * ROWS_CAPACITY / 2 / mean;
+    if (rows * row > (double)w) rows = (double)w / row;
+    /* threads that have taken rows take others. Not for a few more */
+    const double together = SPMV_CUDA_ROWS_BLOCK >> part->lanes_shift,
+                 full = (double)(int64_t)(rows / together) * together;
+    if (full > MOST_OF_ROWS * rows) rows = full;
+    return (int64_t)(rows * row);
+}
 
 /** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. w: as asked, 0: by these. */
 int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest,
@@ -32,8 +59,7 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
         /* so many entries, and the rows that they have on average, within what a block has room for */
         const double rows = nnz ? (double)work / (double)nnz : 3;
         w = (int64_t)((double)w * (rows < 3 ? rows : 3));
-        /* and no more rows than there is room for, but for a few */
-        if (part->by_rows && w > ROWS_ROOM * rows / (rows - 1 + 1e-9)) w = (int64_t)(ROWS_ROOM * rows / (rows - 1));
+        if (part->by_rows) w = limit_rows(plan, side, part, w);
     }
     if (w < work / MOST_BLOCKS) w = work / MOST_BLOCKS;
     return w < 1 ? 1 : w < MOST_ADAPTIVE_ROW ? w : MOST_ADAPTIVE_ROW;
@@ -63,12 +89,13 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
 void choose_rows(trine_spmv plan, const struct spmv_side *side, int64_t longest, const trine_spmv_options *o,
                  struct cuda_part *part)
 {
-    const double mean = side->n_rows ? (double)plan->nnz / (double)side->n_rows : 0;
-    part->by_rows = part->scheme == TRINE_SPMV_ADAPTIVE && longest >= 0 && !side->position_bits;
+    const double mean = mean_row(plan, side);
+    part->by_rows = part->scheme == TRINE_SPMV_ADAPTIVE && longest >= 0 && side->position_bits != 64;
     if (o->tune.reduction != TRINE_REDUCTION_ROWS)
         part->by_rows = part->by_rows && !o->tune.block && !o->tune.tile && !o->tune.reduction &&
                         longest <= ROWS_CAPACITY / 4 && (double)longest <= LONGEST_OF_MEAN * (mean + 4);
     part->lanes_shift = 0;
+    part->mostly_empty = part->by_rows && mean <= MOSTLY_EMPTY;
     while (part->lanes_shift < 5 && mean > ENTRIES_OF_A_THREAD * (1 << part->lanes_shift)) part->lanes_shift++;
 }
 
@@ -244,9 +271,13 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
         part = *(const struct cuda_part *)side->part;
     } else { /* of all rows that there may be, these make most blocks */
         shape(plan, side, (int64_t)1 << 40, &part, &reason);
+        const int64_t longest = (int64_t)1 << 40, w = tuned_options(plan, side).tune.entries_per_block;
         part.scheme = TRINE_SPMV_ADAPTIVE;
-        part.entries_per_block =
-            choose_work(plan, side, &part, (int64_t)1 << 40, tuned_options(plan, side).tune.entries_per_block);
+        part.entries_per_block = choose_work(plan, side, &part, longest, w);
+        part.by_rows = true;
+        int64_t of_rows = choose_work(plan, side, &part, longest, w);
+        of_rows -= of_rows / 6; /* MOST_OF_ROWS of them */
+        if (of_rows < part.entries_per_block) part.entries_per_block = of_rows;
         part.blocks = count_blocks(plan, side, &part);
         part.scheme = plan->options.method ? plan->options.method : TRINE_SPMV_BALANCED_POSTPROCESS;
     }
@@ -320,7 +351,7 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     l->a.row_begin = row_begin, l->a.row_end = row_end;
     l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
     l->reduce = part->reduce;
-    l->by_rows = part->by_rows, l->lanes_shift = part->lanes_shift;
+    l->by_rows = part->by_rows, l->lanes_shift = part->lanes_shift, l->mostly_empty = part->mostly_empty;
     /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
     int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;
     for (int64_t s = 1; row_begin && s < part->samples && part->sampled_rows[s] < row_begin; s++) low = s;
@@ -332,16 +363,22 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     }
     if (row_end < side->n_rows && low < part->samples) l->a.end_block = (int)(low * part->sample_step);
     l->blocks = (unsigned)(l->a.end_block - l->a.first_block);
-    l->joining_blocks = 0;
-    if (l->scheme == TRINE_SPMV_BALANCED_POSTPROCESS) {
-        const unsigned warps = (unsigned)l->block / 32;
-        l->joining_blocks = (l->blocks + warps - 1) / warps;
-    }
     l->a.partials = (char *)l->work->base.buffer + SPMV_CUDA_COUNTER_BYTES;
     if (l->scheme != TRINE_SPMV_ADAPTIVE && l->partial_bytes > MOST_PARTIAL_BYTES)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "an accumulator of %zu bytes is too long for %s", l->partial_bytes,
                           trine_spmv_method_name((trine_spmv_method)l->scheme));
     return TRINE_SUCCESS;
+}
+
+trine_status spmv_cuda_begins_early(void *stream, bool *early)
+{
+    struct gpu_limits limits;
+    gpuStreamCaptureStatus capturing = gpuStreamCaptureStatusNone;
+    *early = false;
+    trine_status status = trine_gpu_limits(&limits);
+    if (!status) status = GPU(gpuStreamIsCapturing((gpuStream_t)stream, &capturing));
+    *early = !status && limits.programmatic && capturing == gpuStreamCaptureStatusNone;
+    return status;
 }
 
 const struct spmv_backend spmv_cuda = {spmv_cuda_transpose,

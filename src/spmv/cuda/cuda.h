@@ -11,7 +11,8 @@
 struct cuda_part {
     int scheme, block, tile, reduction; /* of launches: a trine_spmv_method, a trine_spmv_reduction */
     int row_weight;
-    int by_rows, lanes_shift; /* plain products take the kernel of rows.cuh, with 2^lanes_shift threads a row */
+    int by_rows, lanes_shift; /* the kernel of rows.cuh is taken, with 2^lanes_shift threads a row */
+    int mostly_empty; /* so are rows, by_rows */
     int64_t entries_per_block, blocks;
     struct block_start *starts; /* on the device, blocks + 1; NULL: blocks search */
     int64_t *sampled_rows; /* first row of every sample_step-th block; NULL: not known */
@@ -27,9 +28,8 @@ struct spmv_launch {
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
     void *reduce; /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
-    int by_rows, lanes_shift; /* as in cuda_part */
+    int by_rows, lanes_shift, mostly_empty; /* as in cuda_part */
     unsigned blocks; /* of the grid */
-    unsigned joining_blocks; /* of join_shared_rows, the second launch of balanced-postprocess; else 0 */
 };
 
 /** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues. */
@@ -43,6 +43,8 @@ extern "C" {
 trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, int64_t row_begin, int64_t row_end,
                                struct spmv_launch *launch);
 struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs);
+/** Whether a kernel of the library that waits for the launch before it (core/gpu_follow.cuh) may begin early. */
+trine_status spmv_cuda_begins_early(void *stream, bool *early);
 /** The backend's functions of these names (transpose.cu, product.cu, semiring.cu, tune.cu). */
 trine_status spmv_cuda_transpose(trine_spmv plan, const struct spmv_side *from, struct spmv_side *to);
 size_t spmv_cuda_transpose_bytes(const struct spmv_side *to, int64_t nnz); /* needed meanwhile, at most */

@@ -2,7 +2,6 @@
 #include <limits.h>
 
 #include "core/gpu_kernels.h"
-#include "core/gpu_limits.h"
 #include "core/gpu_scalar.cuh"
 #include "spmv/cuda/cuda.h"
 #include "spmv/cuda/fused.cuh"
@@ -41,42 +40,48 @@ void fill_product(trine_spmv plan, const struct spmv_call *c, plain_product<T, V
     p->beta = scalar_of<T>(c->beta);
 }
 
-/** Blocks of JOIN_BLOCK threads, a warp for each block of the launch. */
-unsigned joining_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK / 32 - 1) / (JOIN_BLOCK / 32); }
+/** Blocks of JOIN_BLOCK threads, a thread for each block of the launch, or a warp. */
+unsigned joining_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK - 1) / JOIN_BLOCK; }
+unsigned preparing_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK / 32 - 1) / (JOIN_BLOCK / 32); }
+
+/** A kernel that waits for what it needs of the launch before it. */
+template <class... Parameters, class... Arguments>
+trine_status launch_early(void (*kernel)(Parameters...), dim3 blocks, unsigned threads, gpuStream_t stream,
+                          const Arguments &...arguments)
+{
+    gpuLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    gpuLaunchAttribute follows = {};
+    follows.id = gpuLaunchAttributeProgrammaticStreamSerialization;
+    follows.val.programmaticStreamSerializationAllowed = 1;
+    bool early;
+    const trine_status status = spmv_cuda_begins_early(stream, &early);
+    if (early) config.attrs = &follows, config.numAttrs = 1;
+    return status ? status : GPU(gpuLaunchKernelEx(&config, kernel, arguments...));
+}
 
 /* ------------------------------------------------------ rows of similar lengths */
 
-/** STEP by what a thread has of a row: five entries are common where one thread takes a row. */
-template <class Op, int STEP, bool SEVERAL>
+/** STEP by what a thread has of rows: five entries are common where one thread takes a row. */
+template <class Op, int HOW, int STEP, bool SEVERAL>
 trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
 {
     const unsigned groups = (unsigned)((n_vectors + VECTORS_OF_A_BLOCK - 1) / VECTORS_OF_A_BLOCK);
-    gpuLaunchConfig_t config = {};
-    config.gridDim = dim3(l.blocks, groups);
-    config.blockDim = dim3(SPMV_CUDA_ROWS_BLOCK);
-    config.stream = stream;
-    gpuLaunchAttribute early = {};
-    struct gpu_limits limits;
-    gpuStreamCaptureStatus capturing = gpuStreamCaptureStatusNone;
-    trine_status status = trine_gpu_limits(&limits);
-    if (!status) status = GPU(gpuStreamIsCapturing(stream, &capturing));
-    if (status) return status;
-    if (limits.programmatic && capturing == gpuStreamCaptureStatusNone) { /* begins while the launch before it ends */
-        early.id = gpuLaunchAttributeProgrammaticStreamSerialization;
-        early.val.programmaticStreamSerializationAllowed = 1;
-        config.attrs = &early, config.numAttrs = 1;
-    }
-    return GPU(gpuLaunchKernelEx(&config,
-                                 reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, STEP, SEVERAL>, l.a,
-                                 op, l.lanes_shift, n_vectors, VECTORS_OF_A_BLOCK));
+    const auto kernel = reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, HOW, STEP, SEVERAL>;
+    return launch_early(kernel, dim3(l.blocks, groups), SPMV_CUDA_ROWS_BLOCK, stream, l.a, op, l.lanes_shift, n_vectors,
+                        VECTORS_OF_A_BLOCK);
 }
 
-template <class Op, bool SEVERAL>
+template <bool SEVERAL, class Op>
 trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
 {
     if (!l.blocks) return TRINE_SUCCESS;
-    return l.lanes_shift ? launch_step<Op, 6, SEVERAL>(l, stream, op, n_vectors)
-                         : launch_step<Op, 5, SEVERAL>(l, stream, op, n_vectors);
+    if constexpr (!SEVERAL)
+        if (l.mostly_empty) return launch_step<Op, ROWS_MOSTLY_EMPTY, 4, SEVERAL>(l, stream, op, n_vectors);
+    return l.lanes_shift ? launch_step<Op, ROWS_BY_THREADS, 6, SEVERAL>(l, stream, op, n_vectors)
+                         : launch_step<Op, ROWS_BY_THREAD, 5, SEVERAL>(l, stream, op, n_vectors);
 }
 
 /* -------------------------------------------------------------- one vector */
@@ -87,12 +92,12 @@ template <class Op> trine_status launch_one(const struct spmv_launch &l, gpuStre
     const bool joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS, adds = l.scheme == TRINE_SPMV_BALANCED_ATOMIC;
     if (!l.blocks) return TRINE_SUCCESS;
     if (adds) {
-        prepare_shared_rows<Op, JOIN_BLOCK><<<joining_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, op);
+        prepare_shared_rows<Op, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, op);
         TRY(GPU_LAUNCHED("prepare_shared_rows"));
     }
     if (l.reduce) {
         void *arguments[] = {(void *)&l.a, (void *)&op};
-        TRY(trine_gpu_launch(l.reduce, l.blocks, l.block, stream, arguments));
+        TRY(trine_gpu_launch(l.reduce, l.blocks, l.block, false, stream, arguments));
     } else {
         reduce_rows<Op, BLOCK, SPMV_CUDA_TILE, SPMV_CUDA_REDUCTION><<<l.blocks, BLOCK, 0, stream>>>(l.a, op);
         TRY(GPU_LAUNCHED("reduce_rows"));
@@ -116,7 +121,7 @@ trine_status launch_several(const struct spmv_launch &l, gpuStream_t stream, con
     multiply_several<P, BLOCK, MANY_TILE, LANES><<<grid, BLOCK, 0, stream>>>(l.a, m);
     TRY(GPU_LAUNCHED("multiply_several"));
     if (l.scheme != TRINE_SPMV_ADAPTIVE) {
-        join_several<P, JOIN_BLOCK><<<joining_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, m);
+        join_several<P, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, m);
         TRY(GPU_LAUNCHED("join_several"));
     }
 done:
@@ -151,6 +156,8 @@ trine_status multiply_vectors(const struct spmv_launch &l, const struct spmv_cal
 template <class Op> __global__ void __launch_bounds__(JOIN_BLOCK)
     finish_vector(const __grid_constant__ Op op, long long n_rows, bool keeps_y)
 {
+    let_follower_start();
+    wait_for_predecessor();
     typename Op::local sums = op.begin();
     for (long long i = blockIdx.x * (long long)JOIN_BLOCK + threadIdx.x; i < n_rows;
          i += gridDim.x * (long long)JOIN_BLOCK) {
@@ -184,8 +191,8 @@ template <class T> trine_status finish_alone(trine_spmv plan, const struct spmv_
     fill_epilogue(plan, c, &op);
     op.alpha = zero_of<T>();
     op.n_slots = (int)blocks;
-    finish_vector<<<blocks, JOIN_BLOCK, 0, (gpuStream_t)c->stream>>>(op, n_rows, keeps_y);
-    return GPU_LAUNCHED("finish_vector");
+    return launch_early(finish_vector<decltype(op)>, dim3(blocks), JOIN_BLOCK, (gpuStream_t)c->stream, op,
+                        (long long)n_rows, keeps_y);
 }
 
 template <class T> trine_status multiply_fused(trine_spmv plan, const struct spmv_call *c, const struct spmv_launch &l)
@@ -226,15 +233,13 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
         if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows) return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
-    if constexpr (!INDEXED)
-        if (l.by_rows && c->nrhs <= MOST_VECTORS) {
-            if (c->nrhs == 1) { /* a pass of its own over y costs less than what blocks would have to add up */
-                status = launch_rows<decltype(p), false>(l, (gpuStream_t)c->stream, p, 1);
-                return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
-            }
-            if (c->x_col >= c->x_row) return launch_rows<decltype(p), true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
-        }
-    status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
+    if (l.by_rows && c->nrhs == 1) { /* a pass of its own over y costs less than sums at the end of every block */
+        status = launch_rows<false>(l, (gpuStream_t)c->stream, p, 1);
+    } else if (l.by_rows && c->nrhs <= MOST_VECTORS && c->x_col >= c->x_row) {
+        status = launch_rows<true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+    } else {
+        status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
+    }
     return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
 }
 

@@ -67,13 +67,14 @@ template <class T, class V> __device__ inline T widened(V v)
     }
 }
 
+template <class V, bool INDEXED> struct stored_of { using type = V; };
+template <class V> struct stored_of<V, true> { using type = int; };
+
 /** T: of vectors; V: of stored values; INDEXED: entry k has value values[positions[k]] (op T and H). */
 template <class T, class V, bool INDEXED> struct plain_product {
     using product = T;
     using accumulator = T;
     using result = T;
-    using stored = V;
-    using operand = T;
     static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
     static constexpr int THREADS = sizeof(T) <= 8 ? 1536 : 1024;
 
@@ -107,12 +108,32 @@ template <class T, class V, bool INDEXED> struct plain_product {
         if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
         return e.value;
     }
-    __device__ operand gather(int column) const { return *(const T *)((const char *)x + (long long)column * x_bytes); }
-    __device__ product combine(stored value, operand x_element) const
-    {
-        return value_of({widened<T>(value), 0}) * x_element;
-    }
+    __device__ T gather(int column) const { return *(const T *)((const char *)x + (long long)column * x_bytes); }
     __device__ product multiply(entry e, long long, long long) const { return value_of(e) * gather(e.column); }
+
+    /* for rows.cuh; with an index, its numbers are what is stored, of 32 bits */
+    using stored = typename stored_of<V, INDEXED>::type;
+    using operand = T;
+    static constexpr bool STAGED = true, COMMUTES = true;
+    __device__ const stored *first_stored() const
+    {
+        if constexpr (INDEXED) return (const int *)positions;
+        else return values;
+    }
+    __device__ const int *first_column() const { return columns; }
+    __device__ operand fetch(const stored *s, int k, int column, long long, long long) const
+    {
+        if constexpr (INDEXED) return value_of({widened<T>(values[s[k]]), 0}) * gather(column);
+        else return gather(column);
+    }
+    __device__ product combine(const stored *s, int k, operand o) const
+    {
+        if constexpr (INDEXED) return o;
+        else return value_of({widened<T>(s[k]), 0}) * o;
+    }
+    using before = T; /* the old y, if it is read */
+    __device__ before look(long long row, int r) const { return reads_y ? *at(row, r) : zero_of<T>(); }
+    __device__ void store(long long row, int r, result z, bool, before old) const { *at(row, r) = new_y(&old, z); }
     __device__ plain_product for_vector(long long v) const
     {
         plain_product other = *this;

@@ -572,38 +572,59 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
     }
 }
 
-/** The second launch of postprocess: a warp for every block looks whether a row that another block began ended in it,
+constexpr int FEW_BLOCKS = 8; /* of which a thread puts a row together; of more, a warp does */
+
+/** The second launch of postprocess: a thread for every block looks whether a row that another block began ended in it,
  *  and stores the sum of what all of them had of it, in order. */
 template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     using A = typename Op::accumulator;
     const int lane = threadIdx.x % 32;
-    const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
+    const long long b = a.first_block + (long long)blockIdx.x * BLOCK + threadIdx.x, first = b - lane;
     const open_sum<A> *partials = (const open_sum<A> *)a.partials;
     typename local_of<Op>::type local = local_of<Op>::begin(op);
-    if (b > 0 && b < a.end_block && partials[2 * b].exists) {
-        const open_sum<A> end = partials[2 * b];
-        const long long row = (a.starts ? a.starts[b] : search_start(a, b, lane)).row;
-        const long long low = key_at(a, row) / a.entries_per_block; /* the block in which the row begins */
-        /* blocks low .. b - 1, in 32 neighbouring stretches */
-        const long long each = (b - low + 31) / 32, begin = low + lane * each;
-        open_sum<A> sum = {end.value, false, false};
-        for (long long k = begin; k < begin + each && k < b; k++) {
+    const bool ends = b > 0 && b < a.end_block && partials[2 * b].exists;
+    long long row = ends && a.starts ? a.starts[b].row : 0;
+    if (!a.starts)
+        for (unsigned left = __ballot_sync(~0u, ends); left; left &= left - 1) {
+            const block_start found = search_start(a, first + __ffs(left) - 1, lane);
+            if (lane == __ffs(left) - 1) row = found.row;
+        }
+    const long long low = ends ? key_at(a, row) / a.entries_per_block : b; /* the block in which the row begins */
+    /* of blocks from .. end - 1 */
+    const auto open_from = [&](long long from, long long end, const A &any) {
+        open_sum<A> sum = {any, false, false};
+        for (long long k = from; k < end; k++) {
             open_sum<A> p = partials[2 * k + 1];
             p.after_end = false;
             sum = join(op, sum, p);
         }
+        return sum;
+    };
+    const auto store = [&](long long i, const open_sum<A> &before, const A &end) {
+        const typename Op::result z = op.project(join_value(op, before, end));
+        if constexpr (Op::FUSED) op.store(i, 0, z, false, local);
+        else op.store(i, 0, z, false);
+    };
+    const bool is_long = b - low > FEW_BLOCKS;
+    if (ends && !is_long) {
+        const A end = partials[2 * b].value;
+        store(row, open_from(low, b, end), end);
+    }
+    for (unsigned left = __ballot_sync(~0u, is_long); left; left &= left - 1) {
+        const int which = __ffs(left) - 1;
+        const long long last = first + which, begin = __shfl_sync(~0u, low, which), i = __shfl_sync(~0u, row, which);
+        /* 32 neighbouring stretches */
+        const A end = partials[2 * last].value;
+        const long long each = (last - begin + 31) / 32, from = begin + lane * each;
+        open_sum<A> sum = open_from(from, from + each < last ? from + each : last, end);
 #pragma unroll
         for (int d = 1; d < 32; d *= 2) {
             const open_sum<A> before = shuffle_up(sum, d);
             if (lane >= d) sum = join(op, before, sum);
         }
-        if (lane == 31) {
-            const typename Op::result z = op.project(join_value(op, sum, end.value));
-            if constexpr (Op::FUSED) op.store(row, 0, z, false, local);
-            else op.store(row, 0, z, false);
-        }
+        if (lane == 31) store(i, sum, end);
     }
     if constexpr (Op::FUSED) op.finish(local);
 }

@@ -10,7 +10,7 @@ struct loaded_instance {
     struct loaded_instance *next;
     struct semiring_instance is;
     struct trine_kernels *kernels;
-    void *handles[2]; /* reduce_rows, join_shared_rows */
+    void *handles[SEMIRING_KERNELS]; /* of the kernels in is.kernels, in their order */
 };
 
 /** What the semiring keeps. */
@@ -46,7 +46,7 @@ trine_status make_instance(trine_semiring s, const struct semiring_instance *is,
     i->is = *is;
     const program_of_instance program = {c->program, is};
     const trine_status status =
-        trine_gpu_get_kernels(ctx, get_kernels, &program, is->joins ? 2 : 1, &i->kernels, i->handles);
+        trine_gpu_get_kernels(ctx, get_kernels, &program, __builtin_popcount(is->kernels), &i->kernels, i->handles);
     if (status) {
         free_instance(ctx, i);
         return status;
@@ -57,10 +57,18 @@ trine_status make_instance(trine_semiring s, const struct semiring_instance *is,
     return TRINE_SUCCESS;
 }
 
-bool are_equal(const struct semiring_instance &a, const struct semiring_instance &b)
+/** Whether a is an instance of what is wanted. */
+bool serves(const struct semiring_instance &a, const struct semiring_instance &wanted)
 {
-    return a.position_bits == b.position_bits && a.block == b.block && a.tile == b.tile && a.reduction == b.reduction &&
-           a.joins >= b.joins;
+    return a.position_bits == wanted.position_bits && (a.kernels & wanted.kernels) == wanted.kernels &&
+           (wanted.kernels == SEMIRING_ROWS ||
+            (a.block == wanted.block && a.tile == wanted.tile && a.reduction == wanted.reduction));
+}
+
+/** The handle of one of an instance's kernels. */
+void *handle_of(const struct loaded_instance *i, int kernel)
+{
+    return i->handles[__builtin_popcount(i->is.kernels & (kernel - 1))];
 }
 
 /** The instance, compiled if it is the first time. */
@@ -69,7 +77,7 @@ trine_status find_instance(trine_semiring s, const struct semiring_instance *is,
 {
     struct compiled_semiring *c = (struct compiled_semiring *)s->compiled;
     struct loaded_instance *i = __atomic_load_n(&c->instances, __ATOMIC_ACQUIRE);
-    while (i && !are_equal(i->is, *is)) i = i->next;
+    while (i && !serves(i->is, *is)) i = i->next;
     *found = i;
     if (i) return TRINE_SUCCESS;
     if (trine_device_is_capturing(s->ctx, stream))
@@ -135,18 +143,28 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     is.block = l.block, is.tile = l.tile, is.reduction = l.reduction;
     if (!plan->options.tune.block && !plan->options.tune.tile && !plan->options.tune.reduction)
         semiring_take_choice(plan->base.ctx, spmv_cuda_program(c->semiring), &is);
-    is.joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS;
+    const bool joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS;
+    is.kernels = l.by_rows ? SEMIRING_ROWS : joins ? SEMIRING_REDUCE | SEMIRING_JOIN : SEMIRING_REDUCE;
     semiring_fit_instance(s, &is);
     const struct loaded_instance *i;
     status = find_instance(c->semiring, &is, c->stream, &i);
     if (status) return status;
     semiring_pack_operator(s, c->side, s->value.name ? plan->values : nullptr, c->x, c->y, c->args, operator_bytes);
-    void *arguments[] = {&l.a, operator_bytes};
-    status = trine_gpu_launch(i->handles[0], l.blocks, is.block, c->stream, arguments);
-    /* a warp for each block of the first launch */
-    const unsigned joining =
-        is.joins ? (l.joining_blocks * (unsigned)l.block + (unsigned)is.block - 1) / (unsigned)is.block : 0;
-    return status ? status : trine_gpu_launch(i->handles[1], joining, is.block, c->stream, arguments);
+    int one = 1;
+    void *arguments[] = {&l.a, operator_bytes, &l.lanes_shift, &one, &one};
+    if (l.by_rows) {
+        bool early;
+        status = spmv_cuda_begins_early(c->stream, &early);
+        early = early && plan->base.ctx->info.compute_capability >= 90; /* compiled for less, it does not wait */
+        return status ? status
+                      : trine_gpu_launch(handle_of(i, SEMIRING_ROWS), l.blocks, SPMV_CUDA_ROWS_BLOCK, early, c->stream,
+                                         arguments);
+    }
+    status = trine_gpu_launch(handle_of(i, SEMIRING_REDUCE), l.blocks, is.block, false, c->stream, arguments);
+    if (status || !joins) return status;
+    /* a thread for each block of the first launch */
+    const unsigned joining = (l.blocks + (unsigned)is.block - 1) / (unsigned)is.block;
+    return trine_gpu_launch(handle_of(i, SEMIRING_JOIN), joining, is.block, false, c->stream, arguments);
 }
 
 const struct semiring_backend semiring_cuda = {create, release};

@@ -9,7 +9,10 @@
 #include "core/choices.h"
 #include "spmv/semiring.h"
 
-extern const char spmv_prelude_text[], spmv_segmented_text[]; /* the files of these names; cmake/embed.cmake */
+/* prelude.cuh; segmented.cuh and rows.cuh with what it includes (cmake/embed.cmake) */
+extern const char spmv_prelude_text[], spmv_kernels_text[];
+
+enum { MOST_STAGED_BYTES = 16 }; /* of a value that is copied to shared memory */
 
 /** A text that is first measured (begin NULL) and then written. */
 struct text {
@@ -129,6 +132,38 @@ static void add_functions(struct text *t, const trine_semiring_source *s)
     add_expression(t, "store", s->store, "static_cast<trine_output>(z)");
 }
 
+/** What rows.cuh asks for besides. Values are copied where they are short; with an index, its numbers are. */
+static void add_rows(struct text *t, const trine_semiring_source *s)
+{
+    const bool copies = s->value.name && s->value.size <= MOST_STAGED_BYTES && s->value.align <= MOST_STAGED_BYTES;
+    add(t, "    using stored = typename trine_stored<POSITION_BITS>::type;\n"
+           "    using operand = trine_product;\n"
+           "    static constexpr bool COMMUTES = false, STAGED = POSITION_BITS != 0");
+    add(t, copies ? " || true;\n" : ";\n");
+    add(t,
+        "    __device__ __forceinline__ const stored *first_stored() const\n"
+        "    {\n"
+        "        return (const stored *)(POSITION_BITS ? data.positions : data.values);\n"
+        "    }\n"
+        "    __device__ __forceinline__ const int *first_column() const { return data.columns; }\n"
+        "    __device__ __forceinline__ operand fetch([[maybe_unused]] const stored *s, [[maybe_unused]] int k, int col, "
+        "long long nz, long long row) const\n"
+        "    {\n"
+        "        if constexpr (POSITION_BITS != 0) nz = s[k];\n");
+    if (s->value.name)
+        add(t, "        if constexpr (POSITION_BITS != 0) return multiply(entry{data.values[nz], nz, col}, nz, row);\n"
+               "        else return multiply(entry{s[k], nz, col}, nz, row);\n");
+    else add(t, "        return multiply(entry{nz, col}, nz, row);\n");
+    add(t, "    }\n"
+           "    __device__ __forceinline__ product combine(const stored *, int, const operand &p) const { return p; }\n"
+           "    struct before {};\n"
+           "    __device__ __forceinline__ before look(long long, int) const { return {}; }\n"
+           "    __device__ __forceinline__ void store(long long first, int r, result z, bool empty, before) const\n"
+           "    {\n"
+           "        store(first, r, z, empty);\n"
+           "    }\n");
+}
+
 /** The members in the order of semiring_pack_operator. */
 static void add_operator(struct text *t, const trine_semiring_source *s)
 {
@@ -142,12 +177,17 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
     if (s->value.name) add(t, "    trine_value a;\n");
     add(t, "    long long nz;\n    int col;\n};\n");
     add_functions(t, s);
+    add(t, "constexpr int trine_step_by_rows = sizeof(trine_product) <= 16 ? 5 : 2;\n"
+           "template <int POSITION_BITS> struct trine_stored { typedef long long type; };\n"
+           "template <> struct trine_stored<32> { typedef int type; };\n"
+           "template <> struct trine_stored<0> { typedef ");
+    add(t, s->value.name ? "trine_value type; };\n" : "char type; };\n");
     add(t, "template <int POSITION_BITS> struct trine_operator {\n"
            "    using entry = trine_entry;\n"
            "    using product = trine_product;\n"
            "    using accumulator = trine_accumulator;\n"
            "    using result = trine_result;\n"
-           "    static constexpr int THREADS = 1024;\n"
+           "    static constexpr int THREADS = sizeof(trine_product) + sizeof(trine_accumulator) <= 16 ? 1152 : 1024;\n"
            "    static constexpr bool HAS_ATOMIC = false, FUSED = false, NEEDS_ROW = ");
     add(t, s->needs_row ? "true;\n" : "false;\n");
     add(t, "    trine_data data;\n"
@@ -175,8 +215,9 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
            "    {\n"
            "        const long long row = first + r;\n"
            "        data.output[row] = trine_store(data, row, z, empty);\n"
-           "    }\n"
-           "};\n");
+           "    }\n");
+    add_rows(t, s);
+    add(t, "};\n");
 }
 
 static void add_program(struct text *t, const trine_semiring_source *s)
@@ -185,7 +226,7 @@ static void add_program(struct text *t, const trine_semiring_source *s)
                                                       "result", "output", "args"};
     add(t, spmv_prelude_text);
     add(t, "namespace trine {");
-    add_section(t, "segmented.cuh", "", spmv_segmented_text);
+    add_section(t, "kernels", "", spmv_kernels_text);
     add(t, "\n}\n");
     add_types(t, s);
     if (s->preamble) add_section(t, "preamble", "", s->preamble);
@@ -209,8 +250,10 @@ trine_status semiring_write_program(trine_context ctx, const trine_semiring_sour
 
 struct semiring_instance semiring_default_instance(void)
 {
-    return (struct semiring_instance){
-        .block = SPMV_CUDA_BLOCK, .tile = SPMV_CUDA_TILE, .reduction = SPMV_CUDA_REDUCTION};
+    return (struct semiring_instance){.block = SPMV_CUDA_BLOCK,
+                                      .tile = SPMV_CUDA_TILE,
+                                      .reduction = SPMV_CUDA_REDUCTION,
+                                      .kernels = SEMIRING_REDUCE | SEMIRING_ROWS};
 }
 
 void semiring_name_choice(const char *program, char *name)
@@ -253,16 +296,23 @@ void semiring_fit_instance(const trine_semiring_source *source, struct semiring_
 trine_status semiring_get_kernels(trine_context ctx, const char *program, int capability, bool portable, bool anew,
                                   double seconds, const struct semiring_instance *i, struct trine_kernels **kernels)
 {
-    char reduce[128], join[128];
-    const char *const expressions[] = {reduce, join};
-    snprintf(reduce, sizeof reduce, "trine::reduce_rows<trine_operator<%d>, %d, %d, %d>", i->position_bits, i->block,
-             i->tile, i->reduction);
-    snprintf(join, sizeof join, "trine::join_shared_rows<trine_operator<%d>, %d>", i->position_bits, i->block);
+    char expression[SEMIRING_KERNELS][128];
+    const char *expressions[SEMIRING_KERNELS];
+    snprintf(expression[0], sizeof expression[0], "trine::reduce_rows<trine_operator<%d>, %d, %d, %d>",
+             i->position_bits, i->block, i->tile, i->reduction);
+    snprintf(expression[1], sizeof expression[1], "trine::join_shared_rows<trine_operator<%d>, %d>", i->position_bits,
+             i->block);
+    snprintf(expression[2], sizeof expression[2],
+             "trine::reduce_whole_rows<trine_operator<%d>, %d, %d, 0, trine_step_by_rows, false>", i->position_bits,
+             SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE);
+    int count = 0;
+    for (int k = 0; k < SEMIRING_KERNELS; k++)
+        if (i->kernels >> k & 1) expressions[count++] = expression[k];
     const struct trine_program p = {.title = "the semiring",
                                     .source = program,
                                     .capability = capability,
                                     .portable = portable,
-                                    .count = i->joins ? 2 : 1,
+                                    .count = count,
                                     .expressions = expressions,
                                     .seconds = seconds};
     return trine_kernels_get(ctx, &p, anew, kernels);
@@ -278,8 +328,8 @@ void semiring_pack_operator(const trine_semiring_source *source, const struct sp
     memcpy(operator_bytes + at, args, source->args.size);
 }
 
-trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
-                                    double seconds)
+trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int position_bits,
+                                    int capability, double seconds)
 {
     REQUIRE(ctx && source, "ctx or source is NULL");
     trine_status status = TRINE_SUCCESS;
@@ -287,6 +337,7 @@ trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_sour
     char *program = NULL;
     struct trine_kernels *kernels = NULL;
     struct semiring_instance instance = semiring_default_instance();
+    instance.position_bits = position_bits;
     TRY(semiring_check(&checked, true));
     semiring_fit_instance(&checked, &instance);
     TRY(semiring_write_program(ctx, &checked, &program));

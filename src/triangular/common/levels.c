@@ -46,6 +46,18 @@ done:
     return status;
 }
 
+void level_sets_report(int64_t n, const struct level_sets *levels, struct triangular_side *side)
+{
+    side->n_levels = levels->count;
+    side->min_rows_per_level = n;
+    side->max_rows_per_level = 0;
+    for (int64_t l = 0; l < levels->count; l++) {
+        const int64_t rows = levels->offsets[l + 1] - levels->offsets[l];
+        if (rows < side->min_rows_per_level) side->min_rows_per_level = rows;
+        if (rows > side->max_rows_per_level) side->max_rows_per_level = rows;
+    }
+}
+
 void level_sets_free(trine_context ctx, struct level_sets *l)
 {
     trine_free(ctx, TRINE_HOST, l->offsets);

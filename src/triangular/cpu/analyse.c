@@ -5,18 +5,6 @@
 #include "triangular/common/levels.h"
 #include "triangular/cpu/side.h"
 
-static void report_levels(int64_t n, const struct level_sets *levels, struct triangular_side *side)
-{
-    side->n_levels = levels->count;
-    side->min_rows_per_level = n;
-    side->max_rows_per_level = 0;
-    for (int64_t l = 0; l < levels->count; l++) {
-        const int64_t rows = levels->offsets[l + 1] - levels->offsets[l];
-        if (rows < side->min_rows_per_level) side->min_rows_per_level = rows;
-        if (rows > side->max_rows_per_level) side->max_rows_per_level = rows;
-    }
-}
-
 /** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with
  *  something in hand for tasks, whose expectation assumes that every thread has a core to itself. */
 static trine_status choose(trine_triangular plan, struct triangular_side *side, struct cpu_side *t)
@@ -35,7 +23,7 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
     plan->reason = "there is one thread";
     if (asked == TRINE_TRI_LEVELSET || t->threads > 1) {
         TRY(level_sets_find(plan->base.ctx, &t->form, &levels));
-        report_levels(t->form.n, &levels, side);
+        level_sets_report(t->form.n, &levels, side);
         if (asked_order != 2) TRY(tasks_schedule(plan, &t->form, NULL, t->threads, &t->tasks));
         if (asked_order != 1) TRY(tasks_schedule(plan, &t->form, &levels, t->threads, &by_level));
         const bool sort = !t->tasks || (by_level && by_level->seconds < t->tasks->seconds);

@@ -117,8 +117,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     const trine_triangular_method asked = plan->options.method;
     const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1);
     const int64_t n = e->n, m = e->nnz, size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const int64_t structure =
-        (n + 1) * 8 + (m + 1) * 12 + (plan->options.diag == TRINE_UNIT ? 0 : (n + 1) * 8) + (n + 1) * 4;
+    const int64_t structure = gather_form_bytes(n, m, plan->options.diag == TRINE_UNIT);
     int64_t schedule = 0, meanwhile = 0, levels = 0;
     if (has_tasks) {
         tasks_bound(plan, n, m, &schedule, &meanwhile);

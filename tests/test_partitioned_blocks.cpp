@@ -1,0 +1,304 @@
+// The kernels of src/triangular/cuda/partitioned.cuh run by an emulator of blocks, where there is no GPU: values of
+// inverses and whole solves, in four precisions, against substitution in long double.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include "emulator/cuda_block.h"
+
+#include "core/gpu_number.cuh"
+
+/* What core/gpu_scalar.cuh has of it, for one processor. */
+#define TRINE_CORE_GPU_SCALAR_CUH
+template <typename R> complex_of<R> operator/(complex_of<R> a, complex_of<R> b)
+{
+    const std::complex<R> q = std::complex<R>(a.x, a.y) / std::complex<R>(b.x, b.y);
+    return {q.real(), q.imag()};
+}
+template <typename T> T conjugate_of(T a)
+{
+    if constexpr (scalar<T>::is_complex) return T{a.x, -a.y};
+    else return a;
+}
+template <typename T> T shuffle_xor(T a, int mask)
+{
+    if constexpr (scalar<T>::is_complex) return T{__shfl_xor_sync(~0u, a.x, mask), __shfl_xor_sync(~0u, a.y, mask)};
+    else return __shfl_xor_sync(~0u, a, mask);
+}
+template <typename T> T missing_value()
+{
+    T a;
+    memset(&a, 0xFF, sizeof a);
+    return a;
+}
+template <typename T> bool is_missing(T a)
+{
+    const T mark = missing_value<T>();
+    if constexpr (scalar<T>::is_complex) return is_missing(a.x) || is_missing(a.y);
+    else return memcmp(&a, &mark, sizeof a) == 0;
+}
+template <typename T> T missing_or(T a)
+{
+    if constexpr (scalar<T>::is_complex) return T{missing_or(a.x), missing_or(a.y)};
+    else return is_missing(a) ? -a : a;
+}
+template <typename T> T poll(const T *p) { return *(const volatile T *)p; }
+template <typename R> complex_of<R> poll(const complex_of<R> *p) { return {poll(&p->x), poll(&p->y)}; }
+template <typename T> void publish(T *p, T a) { *p = a; }
+static void atomicAdd(unsigned long long *p, unsigned long long a) { *p += a; }
+static void atomicMax(unsigned long long *p, unsigned long long a) { *p = std::max(*p, a); }
+static unsigned long long __double_as_longlong(double a)
+{
+    unsigned long long bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+#include "triangular/cuda/partitioned.cuh"
+
+namespace {
+
+using value = std::complex<long double>;
+
+#define CHECK(condition)                                                             \
+    do                                                                               \
+        if (!(condition)) {                                                          \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
+            exit(1);                                                                 \
+        }                                                                            \
+    while (0)
+
+template <typename T> value to_value(T a)
+{
+    if constexpr (scalar<T>::is_complex) return {a.x, a.y};
+    else return a;
+}
+template <typename T> T from_value(value a)
+{
+    if constexpr (scalar<T>::is_complex) return T{(real_of<T>)a.real(), (real_of<T>)a.imag()};
+    else return (T)a.real();
+}
+
+uint64_t state = 1;
+double random_number() /* in -0.5 .. 0.5 */
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+/** A triangle by level, and groups of so many levels. */
+template <typename T> struct problem {
+    int64_t n;
+    std::vector<int64_t> own_offsets{0}, offsets{0}, middle;
+    std::vector<int32_t> own_columns, columns, order, rank, start;
+    std::vector<T> own_values, pivots, values;
+    std::vector<solved_row> solved;
+    std::vector<row_task> tasks;
+    std::vector<double> sizes, inverses;
+
+    problem(int64_t rows, int per_row, int levels_of_group, double off_diagonal) : n(rows)
+    {
+        std::vector<std::set<int32_t>> needs(n);
+        std::vector<int32_t> level(n), position(n), sorted(n);
+        for (int32_t i = 0; i < n; i++) {
+            for (int k = 0; i && k < per_row; k++)
+                if (i % 3 || !k) needs[i].insert(std::max(0, i - 1 - (int)((random_number() + 0.5) * 40)));
+            for (int32_t c : needs[i]) level[i] = std::max(level[i], level[c] + 1);
+            sorted[i] = i;
+        }
+        std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return level[a] < level[b]; });
+        for (int32_t p = 0; p < n; p++) position[sorted[p]] = p;
+        std::vector<std::set<int32_t>> inverse(n);
+        int32_t first = 0;
+        for (int32_t p = 0; p < n; p++) {
+            const int32_t l = level[sorted[p]];
+            if (l % levels_of_group == 0 && (!p || level[sorted[p - 1]] != l)) first = p;
+            start.push_back(first);
+            rank.push_back(l % levels_of_group);
+            inverse[p].insert(p);
+            for (int32_t row : needs[sorted[p]]) {
+                const int32_t c = position[row];
+                own_columns.push_back(c);
+                own_values.push_back(from_value<T>(value(off_diagonal) * value(random_number(), random_number())));
+                if (c < first) inverse[p].insert(c);
+                else inverse[p].insert(inverse[c].begin(), inverse[c].end());
+            }
+            own_offsets.push_back((int64_t)own_columns.size());
+            for (int32_t c : inverse[p])
+                if (c < first) columns.push_back(c);
+            middle.push_back((int64_t)columns.size());
+            for (int32_t c : inverse[p])
+                if (c >= first) columns.push_back(c);
+            offsets.push_back((int64_t)columns.size());
+            pivots.push_back(from_value<T>(value(1 + random_number() / 2, random_number() / 2)));
+            order.push_back(sorted[p]);
+        }
+        values.resize(columns.size() + 1), solved.resize(n), sizes.resize(n), inverses.resize(n);
+        for (int32_t p = 0, lanes = 1; p < n; lanes = lanes == 32 ? 1 : 2 * lanes) {
+            const int32_t count = (int32_t)std::min<int64_t>(32 / lanes, n - p);
+            tasks.push_back({p, (int16_t)count, (int16_t)lanes});
+            p += count;
+        }
+    }
+    partitioned_arrays<T> arrays(bool unit)
+    {
+        return {n,
+                own_offsets.data(),
+                own_columns.data(),
+                order.data(),
+                own_values.data(),
+                unit ? nullptr : pivots.data(),
+                offsets.data(),
+                middle.data(),
+                columns.data(),
+                values.data(),
+                solved.data(),
+                sizes.data(),
+                inverses.data()};
+    }
+};
+
+template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report)
+{
+    *report = {};
+    for (int r = 0, done = 0; done < P.n; r++) {
+        std::vector<int32_t> rows;
+        for (int32_t p = 0; p < P.n; p++)
+            if (P.rank[p] == r) rows.push_back(p);
+        done += (int)rows.size();
+        const auto arrays = P.arrays(unit);
+        if (!rows.empty())
+            emulator::launch(2, 64, [&] {
+                if (r % 2) invert_rows<T, true>(arrays, rows.data(), (int64_t)rows.size(), most, report);
+                else invert_rows<T, false>(arrays, rows.data(), (int64_t)rows.size(), most, report);
+            });
+    }
+}
+
+/** Every row times the group's columns of T is a row of the unit matrix: what the definition says. */
+template <typename T> void check_inverses(const problem<T> &P, bool unit)
+{
+    const double eps = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
+    for (int64_t p = 0; p < P.n; p++) {
+        std::vector<value> product(P.n);
+        std::vector<double> size(P.n);
+        for (int64_t i = P.offsets[p]; i < P.offsets[p + 1]; i++) {
+            const int32_t c = P.columns[i];
+            const value v = to_value(P.values[i]);
+            if (i < P.middle[p]) {
+                product[c] += v, size[c] += (double)std::abs(v);
+                continue;
+            }
+            const value d = unit ? 1 : to_value(P.pivots[c]);
+            product[c] += v * d, size[c] += (double)std::abs(v * d);
+            for (int64_t k = P.own_offsets[c]; k < P.own_offsets[c + 1]; k++) {
+                const value term = v * to_value(P.own_values[k]);
+                product[P.own_columns[k]] += term, size[P.own_columns[k]] += (double)std::abs(term);
+            }
+        }
+        for (int64_t c = 0; c < P.n; c++) CHECK(std::abs(product[c] - value(c == p)) <= 100 * eps * (1 + size[c]));
+    }
+}
+
+template <typename T> void solve(const partitioned_args<T> &a, int blocks)
+{
+    emulator::launch(blocks, 64, [&] {
+        if (a.nrhs > 8) solve_groups<T, 16>(a);
+        else if (a.nrhs > 1) solve_groups<T, 4>(a);
+        else solve_groups<T, 1>(a);
+    });
+}
+
+template <typename T>
+void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blocks, double slack, bool refine)
+{
+    const double eps = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
+    std::vector<T> B(P.n * nrhs + 1), b(P.n * nrhs + 1), x(P.n * nrhs + 1), residual_b(b), residual_x(b);
+    for (T &v : B) v = from_value<T>(value(random_number(), random_number()));
+    std::vector<T> X = B;
+    unsigned ticket = 7;
+    /* in place, by columns */
+    const partitioned_args<T> a = {P.arrays(unit),
+                                   nrhs,
+                                   1,
+                                   P.n,
+                                   1,
+                                   P.n,
+                                   X.data(),
+                                   X.data(),
+                                   b.data(),
+                                   x.data(),
+                                   nullptr,
+                                   &ticket,
+                                   P.tasks.data(),
+                                   (int64_t)P.tasks.size(),
+                                   from_value<T>(value(2, 1)),
+                                   conjugate,
+                                   blocks > 1};
+    emulator::launch(3, 64, [&] { take_right_hand_sides<T>(a); });
+    solve(a, blocks);
+    if (refine) {
+        partitioned_args<T> correction = a;
+        correction.b = residual_b.data(), correction.x = residual_x.data(), correction.before = a.x;
+        emulator::launch(3, 64, [&] { take_residuals<T>(a, correction); });
+        solve(correction, blocks);
+    }
+    for (int64_t j = 0; j < nrhs; j++)
+        for (int64_t p = 0; p < P.n; p++) {
+            auto read = [&](T v) { return conjugate ? std::conj(to_value(v)) : to_value(v); };
+            auto solution = [&](int64_t q) { return to_value(X[P.order[q] + j * P.n]); };
+            value residual = to_value(a.alpha) * to_value(B[P.order[p] + j * P.n]);
+            double size = (double)std::abs(residual);
+            for (int64_t k = P.own_offsets[p]; k <= P.own_offsets[p + 1]; k++) {
+                const bool last = k == P.own_offsets[p + 1];
+                const value term = last ? (unit ? value(1) : read(P.pivots[p])) * solution(p)
+                                        : read(P.own_values[k]) * solution(P.own_columns[k]);
+                residual -= term, size += (double)std::abs(term);
+            }
+            CHECK(std::abs(residual) <= slack * eps * size);
+        }
+}
+
+template <typename T> void check_everything()
+{
+    for (int64_t n : {1, 2, 33, 120})
+        for (int levels : {1, 7, 1000})
+            for (int unit = 0; unit < 2; unit++) {
+                problem<T> P(n, 3, levels, 0.5);
+                growth_report report;
+                invert(P, unit, 32, &report);
+                check_inverses(P, unit);
+                CHECK(report.substituted == 0);
+                for (int64_t nrhs : {1, 3, 20}) /* blocks run one after another: the first takes all tickets */
+                    check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
+                check_solve(P, unit, n % 2, 3, 1 + unit, 8, true);
+                invert(P, unit, 1.1, &report); /* rows of both kinds */
+                CHECK(n < 100 || report.substituted > 0);
+                for (int64_t nrhs : {1, 3, 20}) check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
+            }
+    /* The inverse of a large group has large entries, or none that are numbers: what needs them is
+     * substituted. */
+    problem<T> P(100, 3, 1000, 60);
+    growth_report report;
+    invert(P, true, 32, &report);
+    CHECK(report.substituted > 50);
+    P.pivots[7] = T{};
+    invert(P, false, 32, &report);
+    CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
+}
+
+} // namespace
+
+int main()
+{
+    check_everything<float>();
+    check_everything<double>();
+    check_everything<complex_of<float>>();
+    check_everything<complex_of<double>>();
+    puts("values of inverses and solves are right");
+}
