@@ -16,11 +16,6 @@
 
 /* What core/gpu_scalar.cuh has of it, for one processor. */
 #define TRINE_CORE_GPU_SCALAR_CUH
-template <typename R> complex_of<R> operator/(complex_of<R> a, complex_of<R> b)
-{
-    const std::complex<R> q = std::complex<R>(a.x, a.y) / std::complex<R>(b.x, b.y);
-    return {q.real(), q.imag()};
-}
 template <typename T> T conjugate_of(T a)
 {
     if constexpr (scalar<T>::is_complex) return T{a.x, -a.y};
