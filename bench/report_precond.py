@@ -5,8 +5,8 @@ from report_splittings import splittings_section
 NEAR = 1.5  # auto is good where it takes at most so many times the best
 PEERS = {"scipy": "SciPy", "pyamg": "PyAMG", "petsc": "PETSc", "cusparse": "cuSPARSE"}
 # How families are called, by the beginning of a method's name.
-FAMILIES = (("diagonal", ("none", "diagp", "l1")), ("tridiagonal", ("tridiag", "alg-tri")), ("splittings", ("alt", "mos", "adi")), ("incomplete", ("ilu", "isai")),
-            ("CG, incomplete", ("cg/ic0",)), ("CG, diagonal", ("cg/diag",)))
+FAMILIES = (("diagonal", ("none", "diagp", "l1")), ("tridiagonal", ("tridiag", "alg-tri")), ("splittings", ("alt", "mos", "adi")), ("incomplete", ("ilu", "isai")), ("multilevel", ("multilevel",)),
+            ("CG, incomplete", ("cg/ic0",)), ("CG, diagonal", ("cg/diag",)), ("CG, multilevel", ("cg/multilevel",)))
 
 
 def name_of(r):

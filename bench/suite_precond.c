@@ -13,7 +13,7 @@ static const double DEFAULT_SECONDS = 5;
 static const char every_method[] =
     "auto,none,diagp0,diagp1,diagp2,l1,tridiag,alg-tri,alg-tri-block,alt-o:m=2,alt-o:m=3,alt-o:m=4,alt-i:m=1,alt-i:m=2,alt-i:m=3,"
     "alt-i:m=4,mos-d:m=1,mos-d:m=2,mos-d:m=3,mos-d:m=4,mos-a:m=1,mos-a:m=2,mos-a:m=3,mos-a:m=4,adi,ilu0,iluk:m=1,ilut,"
-    "isai:m=1,isai:m=2,isai:m=3,cg/ic0,cg/diagp0";
+    "isai:m=1,isai:m=2,isai:m=3,multilevel,cg/ic0,cg/diagp0,cg/multilevel";
 static const char *const every_matrix[] = {"laplace2d:n=250",
                                            "aniso1:n=200",
                                            "aniso2:n=200",
