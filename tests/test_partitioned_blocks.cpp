@@ -60,13 +60,13 @@ namespace {
 
 using value = std::complex<long double>;
 
-#define CHECK(condition)                                                             \
-    do                                                                               \
-        if (!(condition)) {                                                          \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
-            exit(1);                                                                 \
-        }                                                                            \
-    while (0)
+void check(bool holds, int line)
+{
+    if (holds) return;
+    fprintf(stderr, "%s:%d: does not hold\n", __FILE__, line);
+    exit(1);
+}
+#define CHECK(condition) check(condition, __LINE__)
 
 template <typename T> value to_value(T a)
 {

@@ -63,6 +63,9 @@ static void memory_stays_below_its_limit(void **state)
         FAILS(TRINE_ERR_MEMORY, "at least", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
         trine_memory memory;
         FAILS(TRINE_ERR_MEMORY, "at least", trine_triangular_memory(f.ctx, f.A, &options, &memory));
+        options.partition.memory = INT64_MAX;
+        OK(trine_triangular_memory(f.ctx, f.A, &options, &memory));
+        assert_true(memory.host_peak >= memory.host_kept && memory.host_kept > 0);
         options.partition.memory = -1;
         FAILS(TRINE_ERR_ARGUMENT, "partition.memory is -1", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
         options.partition.memory = 0, options.partition.levels = -3;

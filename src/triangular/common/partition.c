@@ -198,7 +198,7 @@ void partition_free(trine_context ctx, struct partition *p)
 trine_status partition_most_entries(trine_triangular plan, int64_t n, int64_t nnz, int64_t device, int64_t *entries)
 {
     enum { TIMES_THE_TRIANGLE = 16, PART_OF_THE_DEVICE = 8 };
-    static const int64_t least = INT64_C(256) << 20;
+    static const int64_t least = INT64_C(256) << 20, most = INT64_C(1) << 50; /* sums of bytes stay in range */
     const int64_t entry = (int64_t)trine_dtype_size(plan->base.dtype) + (int64_t)sizeof(int32_t);
     const int64_t triangle = (nnz + n) * entry;
     int64_t bytes = plan->options.partition.memory;
@@ -206,6 +206,7 @@ trine_status partition_most_entries(trine_triangular plan, int64_t n, int64_t nn
         bytes = TIMES_THE_TRIANGLE * triangle > least ? TIMES_THE_TRIANGLE * triangle : least;
         if (device && bytes > device / PART_OF_THE_DEVICE) bytes = device / PART_OF_THE_DEVICE;
     }
+    if (bytes > most) bytes = most;
     *entries = bytes / entry;
     if (bytes < triangle)
         return trine_fail(TRINE_ERR_MEMORY, "partitioned inverses of this triangle take %lld bytes at least, not %lld",
