@@ -7,7 +7,7 @@
 
 #include "ilu_support.h"
 
-enum { N = 240, EVERY_OP = TRINE_N | TRINE_T | TRINE_H };
+enum { N = 160, EVERY_OP = TRINE_N | TRINE_T | TRINE_H };
 static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
 
 static trine_precond new_plan(trine_matrix A, int sweeps)
@@ -397,7 +397,7 @@ static void steps_do_not_grow(void **state)
     const bool full = getenv("TRINE_TEST_FULL") != NULL;
     (void)state;
     for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
-        const int64_t few = iterations(grids[k].name, 60), many = iterations(grids[k].name, full ? 960 : 180);
+        const int64_t few = iterations(grids[k].name, 60), many = iterations(grids[k].name, full ? 960 : 150);
         assert_in_range(few, 1, grids[k].most);
         assert_in_range(many, 1, grids[k].most);
         if (k < 4) assert_true((double)many <= 1.3 * (double)few);
