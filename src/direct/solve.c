@@ -27,10 +27,8 @@ trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, c
     trine_status status = TRINE_SUCCESS;
     const bool forward = op == TRINE_N;
     const bool conjugate = sweeps_conjugate(&D->sweeps, op);
-    /* Row by row on a CPU an entry of LU is read once for all right-hand sides, which it finds side by side. Measured:
-     * factors of CHOLMOD are slower so on two threads (docs/notes/direct-choices.md). */
-    const bool side_by_side =
-        B->cols > 1 && D->space == TRINE_HOST && !D->sweeps.supernodal && !factor_is_symmetric(D->F->method);
+    /* Row by row on a CPU an entry of L or U is read once for all right-hand sides, which it finds side by side. */
+    const bool side_by_side = B->cols > 1 && D->space == TRINE_HOST && !D->sweeps.supernodal;
     const trine_layout layout = side_by_side ? TRINE_ROWMAJOR : X->layout;
     const trine_dense Z = {.data = work->vectors,
                            .rows = D->base.n,
