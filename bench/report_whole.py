@@ -2,9 +2,18 @@
 from report_plots import geometric_mean, ok, short, table
 
 NAMES = {"trine": "trine", "cholmod": "CHOLMOD", "superlu": "SuperLU", "umfpack": "UMFPACK", "klu": "KLU", "mumps": "MUMPS", "mkl": "MKL PARDISO", "cudss": "cuDSS"}
-# What is compared: its name, the right-hand sides, the time in a record.
-WHAT = (("the first solve, from the matrix on", 1, lambda r: r["setup_ms"] + r["solve_ms"]),
-        ("new values", 1, lambda r: r["numeric_ms"]),
+
+
+def once(r, key, others):
+    """trine's time for one solve, if it was measured; another library has one way."""
+    return r.get(key) if r["impl"] == "trine" else others
+
+
+# What is compared: its name, the right-hand sides, the time in a record. In "one solve" trine is asked for the solves of the library that factors, as for few solves with one factor.
+WHAT = (("one solve, from the matrix on", 1, lambda r: once(r, "once_ms", r["setup_ms"] + r["solve_ms"])),
+        ("the first of many solves, from the matrix on", 1, lambda r: r["setup_ms"] + r["solve_ms"]),
+        ("new values for one solve", 1, lambda r: once(r, "once_numeric_ms", r["numeric_ms"])),
+        ("new values for many", 1, lambda r: r["numeric_ms"]),
         ("a further solve", 1, lambda r: r["solve_ms"]),
         ("a further solve with 32 right-hand sides", 32, lambda r: r["solve_ms"]))
 # Which library factors for trine, by the method that it chose.
@@ -17,7 +26,7 @@ def compared(records, nrhs, time):
     """matrix -> impl -> time."""
     times = {}
     for r in ok(records):
-        if r["nrhs"] == nrhs:
+        if r["nrhs"] == nrhs and time(r) is not None:
             times.setdefault(r["matrix"], {})[r["impl"]] = time(r)
     return times
 
@@ -48,10 +57,12 @@ def whole_section(records, name, save):
         slower = sum(ratio < 1 for ratio in values)
         text += (f"## {what[0].upper()}{what[1:]}\n\nMilliseconds. " + table(["matrix"] + [NAMES[impl] for impl in impls] + ["fastest of these", "its time over trine's"], rows) +
                  f"\nGeometric mean of {len(values)} matrices: {geometric_mean(values):.2f}; least {min(values):.2f}; trine is slower on {slower} of them.\n\n").replace("Milliseconds. |", "Milliseconds.\n\n|")
-    peaks = {}
+    peaks, peaks_once = {}, {}
     for r in ok(records):
         if r["nrhs"] == 1 and r.get("peak_mib"):
             peaks.setdefault(r["matrix"], {})[r["impl"]] = r["peak_mib"] - r["peak_before_mib"]
+            if "once_peak_mib" in r:
+                peaks_once[r["matrix"]] = r["once_peak_mib"]
     impls = [impl for impl in NAMES if any(impl in of for of in peaks.values())]
     if peaks:
         chosen = {r["matrix"]: MADE_BY.get(r["chosen"]) for r in ok(records) if r["impl"] == "trine"}
@@ -62,6 +73,9 @@ def whole_section(records, name, save):
                        [[f"`{matrix}`"] + [short(of.get(impl)) for impl in impls] + [f"{over[matrix]:.2f}" if matrix in over else "-"] for matrix, of in peaks.items()]) + "\n")
         if over:
             text += f"Geometric mean of {len(over)} matrices: {geometric_mean(list(over.values())):.2f}; most {max(over.values()):.2f}.\n\n"
+            single = [peaks_once[matrix] / peaks[matrix][chosen[matrix]] for matrix in over if peaks_once.get(matrix)]
+            if single:
+                text += f"For one solve, {len(single)} matrices: {geometric_mean(single):.2f}; most {max(single):.2f}.\n\n"
     return text
 
 

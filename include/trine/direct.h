@@ -156,7 +156,10 @@ typedef enum {
                                 above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
                                 then nothing at all; info.reason says so */
     TRINE_SOLVER_GENERAL, /* trine_triangular on the factor's entries */
-    TRINE_SOLVER_LIBRARY /* in trine_direct_info alone: the library's own, which is cuDSS's */
+    TRINE_SOLVER_LIBRARY /* that of the library which factored: for few solves with one factor, which do not pay for
+                            plans of triangles. On a CPU in double precision by CHOLMOD, KLU and UMFPACK, one solve at
+                            a time, which may allocate; where that cannot be, as AUTO. TRINE_DIRECT_CUDSS has no other
+                            */
 } trine_direct_solver;
 
 typedef struct {
@@ -216,8 +219,8 @@ TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *
                                          trine_work *work);
 /** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X (same data, ld, layout) is
  *  allowed, other overlap is not. Runs trine's triangular solves only, never the factorization library's, but for
- *  TRINE_DIRECT_CUDSS. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is for
- *  one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan.
+ *  TRINE_SOLVER_LIBRARY. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is
+ *  for one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan.
  *  TRINE_ERR_STATE: beside another thread's solve with the same work (or also without one) or its update of the
  *  plan, an op not announced, more right-hand sides than the work was made for, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B,

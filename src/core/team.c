@@ -238,3 +238,15 @@ void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t
 {
     run_ranges(ctx, threads, false, count, grain, range, user);
 }
+
+void trine_team_for_rows(trine_context ctx, int64_t rows, double cost, trine_team_range range, void *user)
+{
+    enum { CHUNK = 1 << 16 }; /* numbers: some 50 us, of which waking a helper takes a tenth */
+    const int64_t grain = cost >= CHUNK ? 1 : (int64_t)(CHUNK / (cost > 1 ? cost : 1));
+    if (rows <= 2 * grain) {
+        if (rows) range(user, 0, rows, 0);
+        return;
+    }
+    trine_team_start(ctx);
+    run_ranges(ctx, trine_threads_with_cores(ctx), true, rows, grain, range, user);
+}

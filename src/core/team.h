@@ -33,7 +33,11 @@ TRINE_API void trine_team_run(trine_context ctx, int threads, bool wakes, trine_
 typedef void (*trine_team_range)(void *user, int64_t begin, int64_t end, int me);
 TRINE_API void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range,
                               void *user);
-/** The same, not worth waking anybody for. */
+/** trine_team_for of `rows` rows of `cost` numbers each that are read and written, by all of the context's threads
+ *  where that is worth it. No OpenMP: its threads wait spinning for a while after their part, and a helper that is
+ *  asked for next then has no core. */
+TRINE_API void trine_team_for_rows(trine_context ctx, int64_t rows, double cost, trine_team_range range, void *user);
+/** trine_team_for, not worth waking anybody for. */
 TRINE_API void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t grain,
                                     trine_team_range range, void *user);
 

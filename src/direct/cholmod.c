@@ -1,6 +1,7 @@
 /* Cholesky by CHOLMOD, in its long interface: P A P^T = L L^H, supernodal or simplicial, or L D L^H without pivoting.
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
 #include <math.h>
+#include <string.h>
 
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
@@ -10,6 +11,7 @@
 struct cholmod_state {
     cholmod_common common;
     cholmod_factor *L;
+    cholmod_dense *X, *Y, *E; /* what its solves work in */
 };
 
 static trine_status failure(const cholmod_common *common, const char *phase)
@@ -161,6 +163,22 @@ static double pivot_ratio(const cholmod_factor *L, int parts)
     return smallest / largest;
 }
 
+/** Of the columns of a simplicial factor. */
+static int64_t count_entries(const cholmod_factor *L)
+{
+    int64_t count = 0;
+    for (size_t j = 0; j < L->n; j++) count += ((const int64_t *)L->nz)[j];
+    return count;
+}
+
+static trine_status take_parts(trine_factor F)
+{
+    const cholmod_factor *L = ((struct cholmod_state *)F->state)->L;
+    const trine_status status = L->is_super ? TRINE_SUCCESS : cholmod_take_columns(F, L, true);
+    F->nnz_U = F->nnz_L;
+    return status;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -178,7 +196,8 @@ static trine_status numeric(trine_factor F)
     if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
     TRY(copy_indices(F->ctx, L->Perm, F->n, &F->row_perm));
     F->col_perm = F->row_perm;
-    TRY(L->is_super ? take_panels(F, L) : cholmod_take_columns(F, L, true));
+    if (L->is_super) TRY(take_panels(F, L));
+    else F->nnz_L = count_entries(L);
     F->nnz_U = F->nnz_L;
     factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, factor_parts(F))
                                                                     : cholmod_l_rcond(L, &state->common));
@@ -192,13 +211,40 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
     return F->panels.n_panels ? factor_panels_to_csc(F, T) : factor_held_triangle(F, which, T);
 }
 
+/** A is Hermitian: A^T = conj(A) is for the caller to see to. */
+static trine_status solve(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+{
+    struct cholmod_state *state = F->state;
+    const size_t count = (size_t)(F->n * X->cols);
+    cholmod_dense right = {.nrow = (size_t)F->n,
+                           .ncol = (size_t)X->cols,
+                           .nzmax = count,
+                           .d = (size_t)F->n,
+                           .x = X->data,
+                           .xtype = F->dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                           .dtype = CHOLMOD_DOUBLE};
+    (void)op, (void)B, (void)stream;
+    if (!cholmod_l_solve2(CHOLMOD_A, state->L, &right, NULL, &state->X, NULL, &state->Y, &state->E, &state->common))
+        return failure(&state->common, "solve");
+    memcpy(X->data, state->X->x, count * trine_dtype_size(F->dtype));
+    return TRINE_SUCCESS;
+}
+
 static void release(trine_factor F)
 {
     struct cholmod_state *state = F->state;
     if (!state) return;
+    cholmod_l_free_dense(&state->X, &state->common);
+    cholmod_l_free_dense(&state->Y, &state->common);
+    cholmod_l_free_dense(&state->E, &state->common);
     cholmod_l_free_factor(&state->L, &state->common);
     cholmod_l_finish(&state->common);
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_cholmod = {analyse, numeric, triangle, NULL, release, NULL};
+const struct factor_backend factor_cholmod = {.analyse = analyse,
+                                              .numeric = numeric,
+                                              .take_parts = take_parts,
+                                              .triangle = triangle,
+                                              .release = release,
+                                              .solve = solve};

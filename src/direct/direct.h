@@ -2,6 +2,8 @@
 #ifndef TRINE_DIRECT_DIRECT_H
 #define TRINE_DIRECT_DIRECT_H
 
+#include <pthread.h>
+
 #include <trine/direct.h>
 
 #include "core/direct_interface.h"
@@ -12,16 +14,18 @@ struct factor_backend {
     /** NULL, as numeric is, where F was taken from another program. Ordering and symbolic part from the pattern of
      *  F->A; sets F->ordering, F->state and, where the library tells it apart, F->symbolic_seconds. */
     trine_status (*analyse)(trine_factor F);
-    /** Factor the values of F->A; fills the permutations, the scales, the panels or the triangles, and the counts of
-     *  F. May be called again after the values of F->A changed. */
+    /** Factor the values of F->A; fills the counts of F. May be called again after the values of F->A changed. */
     trine_status (*numeric)(trine_factor F);
+    /** The permutations, the scales, the panels or the triangles of F, if numeric has not filled them; NULL: it has, or
+     *  they stay in the library. */
+    trine_status (*take_parts)(trine_factor F);
     trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
     /** Fill F->upper; NULL where there are no panels of U. */
     trine_status (*upper_panels)(trine_factor F);
     /** Free F->state; it may be half made, or NULL. */
     void (*release)(trine_factor F);
-    /** NULL, or X := op(A)^-1 B by the library itself, for blocks of columns in the context's space, X apart from B. F
-     *  has no permutations then. */
+    /** NULL, or X := op(A)^-1 B by the library itself, for blocks of columns in the context's space: X apart from B on
+     *  a GPU, X = B without gaps on a CPU. One at a time. */
     trine_status (*solve)(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
 };
 extern const struct factor_backend factor_cholmod, factor_klu, factor_superlu, factor_umfpack, factor_cudss;
@@ -43,12 +47,15 @@ struct trine_factor_s {
     const struct factor_backend *backend; /* NULL for n = 0 */
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
+    bool by_library; /* solves are the library's where it can, and parts are taken when asked for */
+    bool has_parts; /* backend->take_parts was called */
+    pthread_mutex_t lock; /* of a library's solve, and of taking parts */
 
-    trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
-                                             it */
-    struct factor_structure structure;    /* of A; look at it after factor_know_structure */
+    trine_matrix A; /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
+                       it */
+    struct factor_structure structure; /* of A; look at it after factor_know_structure */
     trine_dtype dtype;
-    int64_t n, nnz_given;                 /* nnz as the caller stored them */
+    int64_t n, nnz_given; /* nnz as the caller stored them */
     int64_t nnz_L, nnz_U;
     trine_direct_method method;
     trine_ordering ordering;
@@ -56,21 +63,21 @@ struct trine_factor_s {
     double order_seconds, symbolic_seconds, factor_seconds;
     char reason[256];
 
-    int32_t *given_order;                 /* options.permutation, copied; NULL: none */
-    int32_t *symmetric_order;             /* of A + A^T, by symmetric_ordering; NULL: not made yet */
+    int32_t *given_order; /* options.permutation, copied; NULL: none */
+    int32_t *symmetric_order; /* of A + A^T, by symmetric_ordering; NULL: not made yet */
     trine_ordering symmetric_ordering;
-    struct factor_count count;            /* of Cholesky in that order, or by another library's analysis */
+    struct factor_count count; /* of Cholesky in that order, or by another library's analysis */
 
-    int32_t *row_perm, *col_perm;         /* one array for Cholesky: col_perm == row_perm */
-    double *row_scale, *col_scale;        /* NULL: ones */
-    trine_matrix triangles[2];            /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
-                                             Cholesky: U NULL */
-    double trial_error;                   /* backward error of a solve with the triangles, in eps; of the best step */
-    int refine;                           /* steps of refinement that it took */
-    trine_panels panels;                  /* n_panels = 0: there are none */
-    int32_t *first_column, *panel_rows;   /* what panels does not borrow from the library */
+    int32_t *row_perm, *col_perm; /* one array for Cholesky: col_perm == row_perm */
+    double *row_scale, *col_scale; /* NULL: ones */
+    trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
+                                  Cholesky: U NULL */
+    double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
+    int refine; /* steps of refinement that it took */
+    trine_panels panels; /* n_panels = 0: there are none */
+    int32_t *first_column, *panel_rows; /* what panels does not borrow from the library */
     int64_t *row_offsets, *value_offsets;
-    trine_panels upper;                   /* of U^T, all of it owned here; n_panels = 0: not made yet */
+    trine_panels upper; /* of U^T, all of it owned here; n_panels = 0: not made yet */
 };
 
 /** Where the context's vectors live. */
@@ -82,7 +89,17 @@ static inline trine_space direct_space(trine_context ctx)
 }
 
 /** Whether F's library solves by itself. */
-static inline bool factor_solves(trine_factor F) { return F->backend && F->backend->solve; }
+static inline bool factor_solves(trine_factor F)
+{
+    return F->backend && F->backend->solve && (F->by_library || F->method == TRINE_DIRECT_CUDSS);
+}
+/** By F's library, for contiguous columns on the host; op as direct_op has it. */
+trine_status factor_solve_in_place(trine_factor F, trine_transpose op, const trine_dense *X);
+/** trine_factor_create. */
+trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options,
+                           bool by_library);
+/** What the library has not handed out yet of F's permutations, scales, panels and triangles. */
+trine_status factor_take_parts(trine_factor F);
 
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
 trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend,

@@ -184,6 +184,7 @@ void factor_clear_numeric(trine_factor F)
     F->row_offsets = F->value_offsets = NULL;
     F->panels = (trine_panels){0};
     F->nnz_L = F->nnz_U = 0;
+    F->has_parts = false;
     F->trial_error = -1;
     F->refine = 0;
     for (int k = 0; k < 2; k++) trine_matrix_destroy(&F->triangles[k]);
@@ -207,13 +208,31 @@ done:
     return status;
 }
 
+trine_status factor_take_parts(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (!F->backend || !F->backend->take_parts) return TRINE_SUCCESS;
+    pthread_mutex_lock(&F->lock);
+    if (!F->has_parts) status = F->backend->take_parts(F);
+    F->has_parts = !status;
+    pthread_mutex_unlock(&F->lock);
+    return status;
+}
+
+/** Cholesky and partial pivoting are stable. */
+static bool needs_trial(trine_factor F)
+{
+    return factor_solves(F) ? !is_cholesky(F->method) && F->method != TRINE_DIRECT_CUDSS : F->triangles[1] != NULL;
+}
+
 trine_status factor_numeric(trine_factor F)
 {
     double start = trine_wall_time();
     trine_status status = TRINE_SUCCESS;
     factor_clear_numeric(F);
     TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
-    if (F->triangles[1]) TRY(factor_try(F)); /* not of Cholesky, which is stable */
+    if (!factor_solves(F)) TRY(factor_take_parts(F));
+    if (needs_trial(F)) TRY(factor_try(F));
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;
     trine_log(
@@ -319,10 +338,9 @@ done:
     return status;
 }
 
-trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
-                                 const trine_factor_options *options)
+trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options,
+                           bool by_library)
 {
-    TRINE_RANGE;
     REQUIRE(out, "F is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -335,8 +353,10 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
     if (!F) return TRINE_ERR_MEMORY;
     F->refs = 1;
+    pthread_mutex_init(&F->lock, NULL);
     F->ctx = trine_retain_context(ctx);
     F->options = chosen;
+    F->by_library = by_library;
     F->n = info.n_rows;
     F->nnz_given = info.nnz;
     F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
@@ -358,6 +378,13 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
 done:
     trine_factor_destroy(&F);
     return status;
+}
+
+trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
+                                 const trine_factor_options *options)
+{
+    TRINE_RANGE;
+    return factor_create(ctx, out, A, options, false);
 }
 
 static trine_status same_pattern(trine_factor F, trine_matrix W)
@@ -414,6 +441,16 @@ done:
 
 /* ------------------------------------------------------------------- parts */
 
+trine_status factor_solve_in_place(trine_factor F, trine_transpose op, const trine_dense *X)
+{
+    trine_status status = TRINE_SUCCESS;
+    pthread_mutex_lock(&F->lock);
+    TRY(F->backend->solve(F, op, X, X, NULL));
+done:
+    pthread_mutex_unlock(&F->lock);
+    return status;
+}
+
 #define REQUIRE_FACTORED(F)                                                                                \
     do {                                                                                                   \
         REQUIRE(F, "F is NULL");                                                                           \
@@ -448,7 +485,10 @@ trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_p
                                            const double **row_scale, const double **col_scale)
 {
     REQUIRE_FACTORED(F);
-    if (factor_solves(F)) return trine_fail(TRINE_ERR_UNSUPPORTED, "the permutations of cuDSS stay in cuDSS");
+    if (F->method == TRINE_DIRECT_CUDSS)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the permutations of cuDSS stay in cuDSS");
+    const trine_status status = factor_take_parts(F);
+    if (status) return status;
     if (row_perm) *row_perm = F->row_perm;
     if (col_perm) *col_perm = F->col_perm;
     if (row_scale) *row_scale = F->row_scale;
@@ -466,7 +506,8 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
     if (which == TRINE_UPPER && F->diag_L == TRINE_NONUNIT) /* an LDL^H factor, taken from another program, has its U */
         return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: solve with op TRINE_H on L");
     if (!F->backend) return trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, 0, 0, 0, NULL, NULL, NULL);
-    return F->backend->triangle(F, which, T);
+    const trine_status status = factor_take_parts(F);
+    return status ? status : F->backend->triangle(F, which, T);
 }
 
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
@@ -529,6 +570,7 @@ trine_status trine_factor_destroy(trine_factor *out)
     release_backend(F);
     trine_free(ctx, TRINE_HOST, F->given_order);
     trine_free(ctx, TRINE_HOST, F->symmetric_order);
+    pthread_mutex_destroy(&F->lock);
     trine_matrix_destroy(&F->A);
     trine_free(ctx, TRINE_HOST, F);
     return trine_context_destroy(&ctx);

@@ -30,6 +30,8 @@ struct klu_state {
     klu_symbolic *symbolic;
     klu_numeric *numeric;
     struct rows_above above; /* while the pivots stay */
+    bool sorted;             /* columns of its factors ascend, which the triangles want */
+    double growth;           /* reciprocal growth of the pivots when they were chosen */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -135,7 +137,19 @@ done:
     return status;
 }
 
-/** Pivots as they come; sorted columns, which the triangles want. */
+/** Reciprocal growth of the pivots: the largest entry of A's column over U's, the least of all columns. */
+static double reciprocal_growth(trine_factor F, const struct factor_input *in)
+{
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    double *values = (double *)in->values;
+    int *rows = (int *)in->indices;
+    is_complex(F) ? klu_z_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c)
+                  : klu_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c);
+    return c->rgrowth;
+}
+
+/** Pivots as they come. */
 static trine_status factorize(trine_factor F, const struct factor_input *in)
 {
     trine_status status = TRINE_SUCCESS;
@@ -151,11 +165,19 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
         TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
     }
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
-    const int sorted =
-        is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c) : klu_sort(state->symbolic, state->numeric, c);
-    if (!sorted) TRY(failure(c, "sort of its factors"));
+    state->sorted = false;
 done:
     return status;
+}
+
+static trine_status sort_columns(trine_factor F)
+{
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    if (!state->sorted)
+        state->sorted = is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c)
+                                      : klu_sort(state->symbolic, state->numeric, c);
+    return state->sorted ? TRINE_SUCCESS : failure(c, "sort of its factors");
 }
 
 /** New values with the pivots that are there; false: it cannot be. */
@@ -258,6 +280,7 @@ static trine_status extract(trine_factor F, double *growth)
     struct klu_state *state = F->state;
     klu_numeric *numeric = state->numeric;
     struct part L = {0}, U = {0}, off = {0};
+    TRY(sort_columns(F));
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
     TRY(ALLOC(F->ctx, F->col_perm, F->n));
     TRY(ALLOC(F->ctx, F->row_scale, F->n));
@@ -288,20 +311,45 @@ done:
     return status;
 }
 
+/** New values with the pivots of old ones, and their parts where these are wanted; *kept: these pivots will do. */
+static trine_status keep_pivots(trine_factor F, const struct factor_input *in, bool *kept)
+{
+    struct klu_state *state = F->state;
+    *kept = refactorize(F, in);
+    if (!*kept) return TRINE_SUCCESS;
+    if (F->by_library) {
+        *kept = reciprocal_growth(F, in) * most_growth >= state->growth;
+        return TRINE_SUCCESS;
+    }
+    double growth;
+    const trine_status status = extract(F, &growth);
+    F->has_parts = *kept = !status && growth <= most_growth;
+    if (*kept || (status && status != TRINE_ERR_NO_CONVERGENCE)) return status;
+    factor_clear_numeric(F);
+    return TRINE_SUCCESS;
+}
+
+static trine_status take_parts(trine_factor F)
+{
+    double growth;
+    return extract(F, &growth);
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     struct klu_state *state = F->state;
-    double growth;
-    if (refactorize(F, &in)) {
-        status = extract(F, &growth);
-        if (!status && growth <= most_growth) goto done;
-        if (status && status != TRINE_ERR_NO_CONVERGENCE) goto done;
-        factor_clear_numeric(F);
+    bool kept;
+    TRY(keep_pivots(F, &in, &kept));
+    if (!kept) {
+        TRY(factorize(F, &in));
+        if (F->by_library) state->growth = reciprocal_growth(F, &in);
     }
-    TRY(factorize(F, &in));
-    TRY(extract(F, &growth));
+    for (int64_t i = 0; i < F->n; i++) /* which KLU divides by */
+        if (!(state->numeric->Rs[i] > 0 && isfinite(state->numeric->Rs[i]))) TRY(factor_fail_range(F));
+    F->nnz_L = state->numeric->lnz;
+    if (!F->has_parts) F->nnz_U = state->numeric->unz + state->numeric->nzoff;
 done:
     if (!status) {
         is_complex(F) ? klu_z_rcond(state->symbolic, state->numeric, &state->common)
@@ -321,4 +369,23 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_klu = {analyse, numeric, factor_held_triangle, NULL, release, NULL};
+static trine_status solve(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+{
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    const int n = (int)F->n, columns = (int)X->cols;
+    double *x = X->data;
+    (void)B, (void)stream;
+    const int done =
+        is_complex(F) ? (op == TRINE_N ? klu_z_solve(state->symbolic, state->numeric, n, columns, x, c)
+                                       : klu_z_tsolve(state->symbolic, state->numeric, n, columns, x, op == TRINE_H, c))
+                      : (op == TRINE_N ? klu_solve : klu_tsolve)(state->symbolic, state->numeric, n, columns, x, c);
+    return done ? TRINE_SUCCESS : failure(c, "solve");
+}
+
+const struct factor_backend factor_klu = {.analyse = analyse,
+                                          .numeric = numeric,
+                                          .take_parts = take_parts,
+                                          .triangle = factor_held_triangle,
+                                          .release = release,
+                                          .solve = solve};

@@ -121,8 +121,7 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
     REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
             (int)o->triangular.summation);
-    REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, /* LIBRARY is told, not asked for */
-            "there is no solver %d", (int)o->solver);
+    REQUIRE((unsigned)o->solver <= TRINE_SOLVER_LIBRARY, "there is no solver %d", (int)o->solver);
     return TRINE_SUCCESS;
 }
 
@@ -182,9 +181,13 @@ done:
 static trine_status set_up_solver(trine_direct D)
 {
     if (!factor_solves(D->F)) return set_up_sweeps(D);
+    sweeps_destroy(&D->sweeps);
+    D->sweeps.analyse_seconds = D->sweeps.numeric_seconds = 0;
+    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "asked for");
+    if (D->F->method != TRINE_DIRECT_CUDSS) return TRINE_SUCCESS;
     if (trine_dtype_is_single(D->base.dtype))
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
-    if (D->options.solver != TRINE_SOLVER_AUTO)
+    if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
     snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "cuDSS's own");
     return TRINE_SUCCESS;
@@ -281,7 +284,9 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
+    const bool by_library =
+        chosen.solver == TRINE_SOLVER_LIBRARY && direct_space(ctx) == TRINE_HOST && !trine_dtype_is_single(info.dtype);
+    TRY(factor_create(ctx, &F, A, &chosen.factor, by_library));
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
     return status;
@@ -366,7 +371,7 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
             "of the plan and the factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     if (factor_solves(F) != factor_solves(D->F))
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "of both factors one stays in cuDSS, the other does not");
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "of both factors one is solved with by its library, the other is not");
     double start;
     status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
     if (status) return status;
@@ -403,6 +408,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
                                                                : TRINE_SOLVER_GENERAL,
                                 .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
+    info->deterministic = D->F->by_library;
     if (factor_solves(D->F)) goto done;
     if (sweeps->supernodal) { /* Cholesky: L serves for both */
         TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));

@@ -2,9 +2,9 @@
  * refinement. All that a solve writes is in its work. */
 #include "direct/plan.h"
 
-/** By the factor's library. */
-static trine_status solve_in_library(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
-                                     const trine_dense *X, void *stream)
+/** By cuDSS. */
+static trine_status solve_in_cudss(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                                   const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_dense copy = {
@@ -20,17 +20,32 @@ done:
     return status;
 }
 
+/** By the factor's library on the host. A^T of a Hermitian A is conj(A). */
+static trine_status solve_in_library(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                                     const trine_dense *X)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool conjugate = op == TRINE_T && trine_dtype_is_complex(D->base.dtype) && factor_is_symmetric(D->F->method);
+    const trine_dense Z = {
+        .data = work->vectors, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    __typeof__(&trine_vectors_permute) copy = conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute;
+    TRY(copy(D->base.ctx, D->base.dtype, NULL, NULL, 0, B, &Z, NULL));
+    TRY(factor_solve_in_place(D->F, op, &Z));
+    TRY(copy(D->base.ctx, D->base.dtype, NULL, NULL, 0, &Z, X, NULL));
+done:
+    return status;
+}
+
 trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
                         const trine_dense *X, void *stream)
 {
-    if (factor_solves(D->F)) return solve_in_library(D, work, op, B, X, stream);
+    if (D->F->method == TRINE_DIRECT_CUDSS) return solve_in_cudss(D, work, op, B, X, stream);
+    if (factor_solves(D->F)) return solve_in_library(D, work, op, B, X);
     trine_status status = TRINE_SUCCESS;
     const bool forward = op == TRINE_N;
     const bool conjugate = sweeps_conjugate(&D->sweeps, op);
-    /* Row by row on a CPU an entry of LU is read once for all right-hand sides, which it finds side by side. Measured:
-     * factors of CHOLMOD are slower so on two threads (docs/notes/direct-choices.md). */
-    const bool side_by_side =
-        B->cols > 1 && D->space == TRINE_HOST && !D->sweeps.supernodal && !factor_is_symmetric(D->F->method);
+    /* Row by row on a CPU an entry of L or U is read once for all right-hand sides, which it finds side by side. */
+    const bool side_by_side = B->cols > 1 && D->space == TRINE_HOST && !D->sweeps.supernodal;
     const trine_layout layout = side_by_side ? TRINE_ROWMAJOR : X->layout;
     const trine_dense Z = {.data = work->vectors,
                            .rows = D->base.n,

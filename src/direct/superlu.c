@@ -202,4 +202,5 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release, NULL};
+const struct factor_backend factor_superlu = {
+    .analyse = analyse, .numeric = numeric, .triangle = triangle, .upper_panels = upper_panels, .release = release};

@@ -273,9 +273,9 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     else if (!on_gpu && panel_entries(&F->panels) > MOST_PADDING * factor->nnz_L)
         no = "the factor's supernodal panels have more zeros than entries";
     snprintf(s->reason, sizeof s->reason, "%s",
-             no                  ? no
-             : s->options.solver ? "asked for"
-                                 : "the factor has supernodal panels");
+             no                                             ? no
+             : s->options.solver == TRINE_SOLVER_SUPERNODAL ? "asked for"
+                                                            : "the factor has supernodal panels");
     return !no;
 }
 

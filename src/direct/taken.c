@@ -10,6 +10,7 @@ trine_status factor_take(trine_context ctx, trine_factor *out, const struct fact
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
     if (!F) return TRINE_ERR_MEMORY;
     F->refs = 1;
+    pthread_mutex_init(&F->lock, NULL);
     F->ctx = trine_retain_context(ctx);
     F->n = n;
     F->dtype = dtype;

@@ -186,7 +186,7 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, own);
 }
 
-static const struct factor_backend taken = {NULL, NULL, triangle, NULL, release, NULL};
+static const struct factor_backend taken = {.triangle = triangle, .release = release};
 
 trine_status trine_factor_from_cholmod(trine_context ctx, trine_factor *out, const struct cholmod_factor_struct *L)
 {

@@ -237,7 +237,7 @@ static void release(trine_factor F)
     trine_free(ctx, TRINE_HOST, own);
 }
 
-static const struct factor_backend taken = {NULL, NULL, triangle, upper_panels, release, NULL};
+static const struct factor_backend taken = {.triangle = triangle, .upper_panels = upper_panels, .release = release};
 
 trine_status trine_factor_from_superlu(trine_context ctx, trine_factor *out, const void *L, const void *U,
                                        const int *perm_r, const int *perm_c, const void *R, const void *C)

@@ -67,6 +67,7 @@ static trine_status analyse(trine_factor F)
     double *control = state->control;
     is_complex(F) ? umfpack_zl_defaults(control) : umfpack_dl_defaults(control);
     control[UMFPACK_PRL] = 0;
+    control[UMFPACK_IRSTEP] = 0; /* plans refine by themselves */
     choose_ordering(control, F);
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
@@ -174,9 +175,6 @@ static trine_status numeric(trine_factor F)
     code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
                          : umfpack_dl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric);
     if (code < 0) TRY(failure(code, "count of its factors' entries"));
-    TRY(take_triangle(F, true));
-    TRY(take_triangle(F, false));
-    drop_numeric(F);
     factor_warn_if_nearly_singular(F, info[UMFPACK_RCOND]);
 done:
     trine_free(F->ctx, TRINE_HOST, D);
@@ -184,6 +182,41 @@ done:
     trine_free(F->ctx, TRINE_HOST, Q);
     trine_free(F->ctx, TRINE_HOST, P);
     trine_free(F->ctx, TRINE_HOST, rows);
+    return status;
+}
+
+/** What UMFPACK hands out are copies. */
+static trine_status take_parts(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(take_triangle(F, true));
+    TRY(take_triangle(F, false));
+    if (!F->by_library) drop_numeric(F);
+done:
+    return status;
+}
+
+static trine_status solve(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct umfpack_state *state = F->state;
+    const int sys = op == TRINE_N ? UMFPACK_A : op == TRINE_T ? UMFPACK_Aat : UMFPACK_At; /* its t is conjugate */
+    const int64_t length = F->n * factor_parts(F);
+    double *one = NULL;
+    (void)B, (void)stream;
+    TRY(ALLOC(F->ctx, one, length));
+    for (int64_t j = 0; j < X->cols; j++) {
+        double *x = (double *)X->data + j * length;
+        /* without refinement it does not look at A */
+        const int64_t code =
+            is_complex(F) ? umfpack_zl_solve(sys, NULL, NULL, NULL, NULL, one, NULL, x, NULL, state->numeric,
+                                             state->control, NULL)
+                          : umfpack_dl_solve(sys, NULL, NULL, NULL, one, x, state->numeric, state->control, NULL);
+        if (code < 0) TRY(failure(code, "solve"));
+        memcpy(x, one, (size_t)length * sizeof *x);
+    }
+done:
+    trine_free(F->ctx, TRINE_HOST, one);
     return status;
 }
 
@@ -196,4 +229,9 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_umfpack = {analyse, numeric, factor_held_triangle, NULL, release, NULL};
+const struct factor_backend factor_umfpack = {.analyse = analyse,
+                                              .numeric = numeric,
+                                              .take_parts = take_parts,
+                                              .triangle = factor_held_triangle,
+                                              .release = release,
+                                              .solve = solve};

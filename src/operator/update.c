@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/scalar.h"
+#include "core/team.h"
 #include "operator/operator.h"
 
 typedef double other_s;

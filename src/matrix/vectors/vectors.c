@@ -3,6 +3,7 @@
 
 #include <trine/matrix.h>
 
+#include "core/team.h"
 #include "matrix/matrix.h"
 #include "matrix/vectors/vectors.h"
 

@@ -21,7 +21,9 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
     if (asked == TRINE_TRI_SERIAL) goto done;
     trine_team_start(plan->base.ctx);
     plan->reason = "there is one thread";
-    if (asked == TRINE_TRI_LEVELSET || t->threads > 1) {
+    if (asked == TRINE_TRI_AUTO && !asked_order && t->threads > 1 && cpu_shares_columns(t, plan->options.max_nrhs)) {
+        plan->reason = "the threads take right-hand sides, and nobody waits";
+    } else if (asked == TRINE_TRI_LEVELSET || t->threads > 1) {
         TRY(level_sets_find(plan->base.ctx, &t->form, &levels));
         level_sets_report(t->form.n, &levels, side);
         if (asked_order != 2) TRY(tasks_schedule(plan, &t->form, NULL, t->threads, &t->tasks));

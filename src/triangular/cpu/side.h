@@ -29,6 +29,13 @@ struct cpu_side {
 
 static inline const struct cpu_side *side_of(const struct triangular_solve *s) { return s->part; }
 
+/** Whether threads take right-hand sides instead of rows: there are enough for each of them. */
+static inline bool cpu_shares_columns(const struct cpu_side *t, int64_t nrhs)
+{
+    enum { COLUMNS_A_THREAD = 16 };
+    return nrhs >= COLUMNS_A_THREAD * t->threads;
+}
+
 /* In the backend's table. */
 trine_status cpu_read_pattern(trine_triangular plan, trine_matrix T, void **pattern);
 trine_status cpu_analyse_side(trine_triangular plan, void *pattern, int side);

@@ -6,8 +6,7 @@
 #include "core/team.h"
 #include "triangular/cpu/side.h"
 
-/* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
-enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */ };
+enum { VECTOR = 64 /* bytes of right-hand sides that are worked on together */ };
 static const double worth_waking = 40e-6; /* seconds of a solve, as simulated */
 enum { VALUES_AT_ONCE = 1 << 15 }; /* of numeric, by one thread */
 
