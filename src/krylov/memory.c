@@ -131,6 +131,8 @@ void krylov_tell_memory(trine_krylov plan, trine_memory *memory)
     const int64_t work = (int64_t)krylov_work_bytes(&plan->base, plan->max_nrhs);
     *memory = (trine_memory){.host_kept = structs, .work = work};
     *(plan->base.ctx->cuda ? &memory->device_kept : &memory->host_kept) += work;
+    if (plan->base.ctx->cuda)
+        memory->device_kept += (int64_t)operators * NODE; /* and what works have beside their buffers */
     memory->host_peak = memory->host_kept;
     memory->device_peak = memory->device_kept;
 }

@@ -102,7 +102,7 @@ static trine_status take_offsets(trine_matrix M, int bits, const void *offsets)
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = M->ctx;
     const int64_t count = matrix_major(M) + 1;
-    int64_t *wide = NULL, ends[2];
+    int64_t *wide = NULL, ends[2] = {0, M->nnz}; /* in a context that counts, nothing is copied from a device */
     int32_t *narrow = NULL;
     if (bits == 64) {
         M->offsets = (int64_t *)offsets;

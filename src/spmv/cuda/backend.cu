@@ -34,7 +34,8 @@ int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct c
 {
     const double mean = mean_row(plan, side), row = part->row_weight + mean;
     const bool mostly_empty = mean <= MOSTLY_EMPTY;
-    const int offsets = ROWS_CAPACITY / (mostly_empty ? 2 : 4) * (64 / side->offset_bits);
+    const int offsets =
+        ROWS_CAPACITY / (mostly_empty ? 2 : 4) * (side->offset_bits == 32 ? 2 : 1); /* not known yet: 64 */
     double rows = ROWS_ROOM * offsets;
     if (mostly_empty && rows > MOST_ROWS) rows = MOST_ROWS;
     if (mostly_empty && rows * mean > ROWS_ROOM * ROWS_CAPACITY / 2) rows = ROWS_ROOM * ROWS_CAPACITY / 2 / mean;

@@ -126,6 +126,17 @@ static int64_t longest_row(const struct partition *part, int64_t first, int64_t 
     return longest;
 }
 
+/** Is there a row with so many entries of its own, and in the inverse, that the values of that take too long? For
+ *  every entry the row's own ones are looked through. Such a row begins a group. */
+static bool has_broad_row(const struct maker *m, int64_t first, int64_t end)
+{
+    static const int64_t most = INT64_C(1) << 24;
+    const int64_t *own = m->t->offsets, *all = m->out->offsets;
+    for (int64_t p = first; p < end; p++)
+        if ((own[p + 1] - own[p]) * (all[p + 1] - all[p]) > most) return true;
+    return false;
+}
+
 /** A group takes one more level as long as that adds less than what a level of the group costs on average, which is
  *  where the average is least if the entries of deeper levels grow. Memory is shared out along the triangle: up to
  *  every level the same part of the limit as of the triangle's entries. */
@@ -146,6 +157,7 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
             const double most = costs->levels ? share : (double)own + spent / (double)depth;
             fits = !costs->levels || depth < costs->levels;
             if (fits) TRY(add_rows(m, start, first, end, (int64_t)(most < share ? most : share), &fits));
+            fits = fits && !has_broad_row(m, first, end);
         }
         if (depth && fits) {
             const int64_t longer = longest_row(out, first, end, longest);

@@ -114,7 +114,9 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     (void)device;
     const int threads = trine_threads_with_cores(plan->base.ctx);
     const trine_triangular_method asked = plan->options.method;
-    const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1);
+    const struct cpu_side alike = {.threads = threads};
+    const bool shares = !plan->options.tune.row_order && cpu_shares_columns(&alike, plan->options.max_nrhs);
+    const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1 && !shares);
     const int64_t n = e->n, m = e->nnz, size = (int64_t)trine_dtype_size(plan->base.dtype);
     const int64_t structure = gather_form_bytes(n, m, plan->options.diag == TRINE_UNIT);
     int64_t schedule = 0, meanwhile = 0, levels = 0;

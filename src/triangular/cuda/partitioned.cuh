@@ -67,6 +67,12 @@ template <typename T> __device__ void invert_row(const partitioned_arrays<T> &a,
     const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
     const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
+    if (a.middle[p] == end - 1) { /* it needs no row of its group: T's own entries, which may be many */
+        for (int64_t k = own + thread; k < own_end; k += threads)
+            a.values[place_of(a.columns, first, end, a.own_columns[k])] = T{} - a.own_values[k] * inverse;
+        if (thread == 0) a.values[end - 1] = inverse;
+        return;
+    }
     for (int64_t i = first + thread; i < end; i += threads) {
         const int32_t column = a.columns[i];
         T sum = i == end - 1 ? one_of<T>() : T{};
