@@ -93,6 +93,11 @@ __device__ inline int __reduce_max_sync(unsigned, int a)
     for (int by = 16; by; by /= 2) a = max(a, __shfl_xor(a, by, 32));
     return a;
 }
+__device__ inline unsigned __reduce_add_sync(unsigned, unsigned a)
+{
+    for (int by = 16; by; by /= 2) a += __shfl_xor(a, by, 32);
+    return a;
+}
 namespace { /* where HIP's own one for half precision hides the others */
 template <typename T> __device__ inline T __ldg(const T *p) { return *p; }
 }

@@ -307,14 +307,14 @@ template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &
     const unsigned together = blocks_together(static_cast<forest_device *>(f->own), s),
                    enough = (unsigned)((2 * p.vertices + JUMP_THREADS - 1) / JUMP_THREADS),
                    blocks = together < enough ? together : enough;
-    if (blocks == 1) {
-        jump<CYCLES><<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
-        return GPU_LAUNCHED("jump");
-    }
 #ifndef __HIP__
-    void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
-    return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, JUMP_THREADS, arguments, 0, s));
+    if (blocks > 1) {
+        void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
+        return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, JUMP_THREADS, arguments, 0, s));
+    }
 #endif
+    jump<CYCLES><<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
+    return GPU_LAUNCHED("jump");
 }
 
 /** All leaders know the weakest edge. */
