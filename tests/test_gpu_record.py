@@ -199,9 +199,32 @@ class Dependencies(unittest.TestCase):
         self.assertEqual(self.stale({"src/krylov/plan.c": self.CODE}) & {"direct", "spmv", "operator"}, set())
 
     def test_what_all_share_counts_for_all(self):
-        for path in ("src/core/plan.c", "src/core/CMakeLists.txt", "src/core/gpu_scalar.cuh", "include/trine/forest.h", "include/tridigpu.h", "cmake/cuda.cmake",
+        for path in ("src/core/plan.c", "src/core/CMakeLists.txt", "src/core/gpu_scalar.cuh", "include/trine/core.h", "cmake/cuda.cmake",
                      "CMakeLists.txt", "tests/CMakeLists.txt", "tests/harness.h", "tests/harness.c", "tests/elements.c"):
             self.assertEqual(self.stale({path: self.CODE}), self.ALL, path)
+
+    def test_a_public_header_counts_for_those_that_name_what_it_declares(self):
+        constant = ("", "\n#define TRINE_ONE_MORE 1\n")
+        stale = self.stale({"include/trine/forest.h": constant})
+        self.assertLessEqual({"forest", "precond_devices", "precond_capture"}, stale)
+        self.assertFalse(stale & {"tridiagonal", "triangular", "supernodal", "spmv", "core", "tridigpu"})
+        self.assertEqual(self.stale({"include/tridigpu.h": constant}), self.stale({"src/tridiagonal/api.c": self.CODE}))
+        self.assertFalse(self.stale({"include/trine/direct.h": constant}) & {"triangular", "krylov", "precond_devices"})
+        self.assertIn("operator", self.stale({"include/trine/operator.h": constant}) & self.stale({"include/trine/matrix.h": constant}))
+
+        def named(path, text):
+            return "include/trine/krylov.h" in sources.Sources({**TEXTS, path: TEXTS[path] + text}).digests_of("core.cuda")
+        self.assertNotIn("include/trine/krylov.h", PRESENT.digests_of("core.cuda"))
+        for text in ("trine_krylov_options options;", "int m = TRINE_KRYLOV_CG;", "#define METHOD(name) TRINE_KRYLOV_##name"):
+            self.assertTrue(named("tests/test_core.c", f"\n{text}\n") and named("src/core/plan.c", f"\n{text}\n"), text)
+        self.assertFalse(named("tests/test_core.c", "\n/* trine_krylov_options */\n"))
+        self.assertFalse(named("include/trine/core.h", "\nTRINE_API trine_status trine_krylov_create(trine_krylov_options options);\n"))
+        self.assertTrue(named("include/trine/matrix.h", "\nstatic inline int f(trine_krylov_options *options);\n"))  # and core uses matrix.h
+
+    def test_a_declaration_counts_by_its_definition(self):
+        declaration = {"include/trine/matrix.h": ("", "\nTRINE_API trine_status trine_one_more(int n);\n")}
+        self.assertEqual(self.stale(declaration), self.ALL)  # of which nothing is known
+        self.assertFalse(self.stale({**declaration, "src/krylov/plan.c": ("", "\ntrine_status trine_one_more(int n)\n{\n}\n")}) & {"core", "spmv", "matrix"})
 
     def test_a_function_used_counts_without_an_include(self):
         use = ("", "\nvoid f(trine_context c) { trine_krylov_looks(c); }\n")
@@ -269,6 +292,8 @@ class Proof(unittest.TestCase):
     def test_every_function_that_modules_share_is_defined_by_one(self):
         self.assertEqual(PRESENT.undefined, set())
         self.assertEqual({name: found for name, found in PRESENT.definers.items() if len(found) != 1}, {})
+        self.assertEqual({name for path, names in PRESENT.public.items() for name in names if not PRESENT.headers_of.get(name)}
+                         - {name for path in sources.PUBLIC_CORE for name in sources.names_in(PRESENT.code[path])[0]}, set())
         for header in (path for path in TEXTS if path.startswith("include/")):
             declared = set(sources.DECLARED.findall(PRESENT.code[header]))
             self.assertTrue(declared <= PRESENT.definers.keys() and (declared or header in ("include/trine/trine.h", "include/tridigpu.h")), header)
@@ -379,8 +404,8 @@ class Judging(Case):
         self.says(False, "stale: all programs (9.0, 8.0, 8.6); core (memcheck); changed: src/core/plan.c (", self.changed("src/core/plan.c"))
         self.says(True, "current", self.changed("src/triangular/plan.c"))
         self.says(True, "current", self.changed("src/core/plan.c", "\n/* words */\n"))
-        texts = {path: text for path, text in self.texts.items() if path != "src/forest/reference/reference.c"}
-        self.says(False, "changed: src/forest/reference/reference.c (", sources.Sources(texts))
+        texts = {path: text for path, text in self.texts.items() if path != "src/forest/common/order.h"}
+        self.says(False, "changed: src/forest/common/order.h (", sources.Sources(texts))
 
     def test_entries_may_be_of_several_states_of_the_sources(self):
         after = self.changed("src/forest/cpu/factor.c")

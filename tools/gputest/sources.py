@@ -2,10 +2,11 @@
 
 A program depends on
 
-- what all of them share: src/core, include/, cmake/, CMakeLists.txt, and tests/CMakeLists.txt less what registers single programs;
+- what all of them share: src/core, include/trine/core.h, cmake/, CMakeLists.txt, and tests/CMakeLists.txt less what registers single programs;
 - its own registration, its source, and the files of tests/ that these include. tests/x.h stands for tests/x.c as well, or, where there is
   none, for every shared source that includes it. harness.c and elements.c are linked with each;
-- the modules (folders of src/) that it reaches, whole.
+- the modules (folders of src/) that it reaches, whole;
+- the other public headers of which one of these files names a type, constant or macro (trine_x, TRINE_X), or that it includes although trine.h does not.
 
 What reaches a module. C and C++ have no use without a declaration, and a function of another module is declared in two kinds of places
 only: in a header of that module, which the user then includes; or in include/ or src/core, where everybody sees it, as a function marked
@@ -13,7 +14,7 @@ TRINE_API. So a file reaches a module if it includes a header of it, or if it co
 defines: every name that calls or takes a function is one, also those that FN and TABLE (core/each_dtype.h, core/scalar.h) give their
 ending, and the beginning of one that a macro pastes together. What trine.h leaves out (direct.h, tridigpu.h) counts for all modules that
 include it. Modules reach further ones in the same way. Too much is no harm: a name that is only mentioned counts as well.
-Types, constants and inline functions are in headers, which count whole. What is called through pointers (plans, operators) was made by a
+Types, constants and inline functions are in headers, which count whole but for declarations of TRINE_API functions: the definition counts. What is called through pointers (plans, operators) was made by a
 function of its module. tests/test_gpu_record.py compares all this with the symbols of a build.
 
 Comments and blank space do not count. Python standard library only.
@@ -27,6 +28,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TESTS = "tests/CMakeLists.txt"
 EVERY_PROGRAM = ("tests/harness.c", "tests/elements.c")
+PUBLIC_CORE = ("include/trine/core.h", "include/trine/trine.h")  # public headers that all programs share
 
 # ------------------------------------------------------------------- stripping
 
@@ -165,24 +167,26 @@ class Sources:
     def __init__(self, texts):
         self.code = {path: without_comments(text) for path, text in texts.items() if is_c(path)}
         self.modules = {name: sorted(path for path in texts if module_of(path) == name) for name in sorted(set(map(module_of, texts)) - {None})}
-        self.common = [path for path in texts if module_of(path) == "core" or path.startswith(("include/", "cmake/")) or path == "CMakeLists.txt"]
+        self.common = [path for path in texts if module_of(path) == "core" or path.startswith("cmake/") or path in PUBLIC_CORE or path == "CMakeLists.txt"]
         self.definers = self._find_definers()
+        self.public, self.headers_of = self._find_public()
         self.apart = self._find_headers_apart()
         self.uses = {name: self.reached(paths) for name, paths in self.modules.items()}
         shared, registrations = split_registrations(strip_hash(texts[TESTS]))
         self.programs = list(registrations)
         counted = {TESTS: shared, **{f"{TESTS}({name})": text for name, text in registrations.items()}}
         self._files = {name: self._files_of(name) for name in self.programs}
-        for path in {path for files in self._files.values() for path in files} | {path for files in self.modules.values() for path in files} - counted.keys():
-            if path not in counted:
-                counted[path] = (strip_c if is_c(path) else strip_hash)(texts[path])
+        for path in {path for files in [*self._files.values(), *self.modules.values(), self.common, self.public] for path in files} - counted.keys():
+            code = self._without_declarations(path) if path in self.common or path in self.public else texts[path]
+            counted[path] = strip_c(code) if is_c(path) else strip_hash(texts[path])
         self.digests = {path: hashlib.sha256(text.encode()).hexdigest()[:16] for path, text in sorted(counted.items())}
 
     # Which files.
 
     def _find_definers(self):
         """Name -> modules that define the TRINE_API function of that name, or one with an ending for a precision."""
-        declared = {name for path in self.common if path.endswith(".h") for name in DECLARED.findall(self.code[path])}
+        headers = [path for path in self.code if path.startswith("include/") or path in self.common and path.endswith(".h")]
+        declared = {name for path in headers for name in DECLARED.findall(self.code[path])}
         definers = collections.defaultdict(set)
         for module, paths in self.modules.items():
             for path in filter(is_c, paths):
@@ -194,10 +198,29 @@ class Sources:
                 definers[name[:-2]] |= definers[name]
         return dict(definers)
 
+    def _without_declarations(self, path):
+        """Code without declarations of functions that a module defines: to declare is not to use, and the definition says the same."""
+        return DECLARED.sub(lambda match: "" if match[1] in self.definers else match[0], self.code[path]) if is_c(path) else ""
+
+    def _find_public(self):
+        """Public headers but those that all programs share, each with the names that it has; and name -> headers that declare it: that have it, and
+        include none that has it."""
+        named = {path: {name for name in names_in(self._without_declarations(path))[0] if name.startswith(("trine_", "TRINE_"))}
+                 for path in self.code if path.startswith("include/")}
+
+        def names_before(path):
+            included = [f"include/{angled}" for _, angled in includes(self.code[path]) if f"include/{angled}" in named]
+            return set().union(*(named[header] | names_before(header) for header in included))
+        headers_of = collections.defaultdict(set)
+        for path in named.keys() - set(PUBLIC_CORE):
+            for name in named[path] - names_before(path):
+                headers_of[name].add(path)
+        return {path: names for path, names in named.items() if path not in PUBLIC_CORE}, dict(headers_of)
+
     def _find_headers_apart(self):
         """Public headers that trine.h does not include -> modules that include them."""
         everything = {name for _, name in includes(self.code["include/trine/trine.h"])} | {"trine/trine.h"}
-        apart = {path.removeprefix("include/") for path in self.common if path.startswith("include/")} - everything
+        apart = {path.removeprefix("include/") for path in self.code if path.startswith("include/")} - everything
         return {header: {module for module, paths in self.modules.items() for path in filter(is_c, paths) if f"<{header}>" in self.code[path]} for header in apart}
 
     def reached(self, paths):
@@ -211,7 +234,7 @@ class Sources:
             modules |= {quoted.split("/")[0]} & self.modules.keys()
             modules |= self.apart.get(angled, set())
         if path in self.common:
-            code = DECLARED.sub("", code)  # to declare is not to use
+            code = self._without_declarations(path)
         names, beginnings = names_in(code)
         for name in names & self.definers.keys():
             modules |= self.definers[name]
@@ -249,7 +272,24 @@ class Sources:
 
     def _files_of(self, program):
         files = {TESTS, f"{TESTS}({program})", *self.common, *self.own_files(program)}
-        return sorted(files.union(*(self.modules[module] for module in self.modules_of(program))))
+        files = files.union(*(self.modules[module] for module in self.modules_of(program)))
+        return sorted(files | self._headers_named_in(path for path in files if path in self.code))
+
+    def _headers_named_in(self, paths):
+        """Public headers that the files include or name something of, and those that these name something of."""
+        found, left = set(), set().union(*(self._headers_named_by(path) for path in paths))
+        while left:
+            header = left.pop()
+            found.add(header)
+            left |= set().union(*(self.headers_of.get(name, set()) for name in self.public[header])) - found
+        return found
+
+    @functools.cache
+    def _headers_named_by(self, path):
+        names, beginnings = names_in(self._without_declarations(path) if path in self.common else self.code[path])
+        names = names | {name for name in self.headers_of for beginning in beginnings if name.startswith(beginning)}
+        included = {f"include/{angled}" for _, angled in includes(self.code[path]) if angled in self.apart}
+        return included.union(*(self.headers_of[name] for name in names & self.headers_of.keys()))
 
     # Hashes.
 
