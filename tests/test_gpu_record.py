@@ -268,6 +268,11 @@ class Dependencies(unittest.TestCase):
         for path in ("CMakeLists.txt", "cmake/cuda.cmake", sources.TESTS, "src/core/CMakeLists.txt"):
             self.assertEqual(self.stale({path: ("", "\n# more words\n")}), set())
 
+    def test_folders_that_no_program_is_made_of_do_not_count(self):
+        self.assertEqual(self.stale({"CMakeLists.txt": ("", "\nif(TRINE_TOOLS)\n  add_subdirectory(more)\nendif()\n")}), self.ALL)
+        self.assertEqual(self.stale({"CMakeLists.txt": ("  add_subdirectory(bench)\n", "  add_subdirectory(bench)\n  add_subdirectory(more)\n")}), set())
+        self.assertEqual(self.stale({"CMakeLists.txt": ("add_subdirectory(src/spmv)\n", "")}), self.ALL)
+
     def test_a_file_that_is_gone_counts(self):
         texts = {path: text for path, text in TEXTS.items() if path != "src/forest/reference/reference.c"}
         self.assertNotEqual(sources.Sources(texts).hash_of("forest.cuda", {}), PRESENT.hash_of("forest.cuda", {}))

@@ -2,7 +2,8 @@
 
 A program depends on
 
-- what all of them share: src/core, include/trine/core.h, cmake/, CMakeLists.txt, and tests/CMakeLists.txt less what registers single programs;
+- what all of them share: src/core, include/trine/core.h, cmake/, CMakeLists.txt less the folders outside src/ that it adds, and tests/CMakeLists.txt
+  less what registers single programs;
 - its own registration, its source, and the files of tests/ that these include. tests/x.h stands for tests/x.c as well, or, where there is
   none, for every shared source that includes it. harness.c and elements.c are linked with each;
 - the modules (folders of src/) that it reaches, whole;
@@ -118,6 +119,9 @@ def split_registrations(text):
     return shared, {f"{name}.cuda": "\n".join(own[name]) for name, on_gpu in sorted(registered.items()) if on_gpu}
 
 
+# Folders that are built from what counts, and of which no program is made: the command, benchmarks, fuzz targets.
+OTHER_FOLDER = re.compile(r"^[ \t]*add_subdirectory\((?!src/)[^()]*\)[ \t]*(?:\n|\Z)", re.MULTILINE)
+
 # ------------------------------------------------------------------ dependencies
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -174,7 +178,8 @@ class Sources:
         self.uses = {name: self.reached(paths) for name, paths in self.modules.items()}
         shared, registrations = split_registrations(strip_hash(texts[TESTS]))
         self.programs = list(registrations)
-        counted = {TESTS: shared, **{f"{TESTS}({name})": text for name, text in registrations.items()}}
+        counted = {TESTS: shared, **{f"{TESTS}({name})": text for name, text in registrations.items()},
+                   "CMakeLists.txt": OTHER_FOLDER.sub("", strip_hash(texts["CMakeLists.txt"]))}
         self._files = {name: self._files_of(name) for name in self.programs}
         for path in {path for files in [*self._files.values(), *self.modules.values(), self.common, self.public] for path in files} - counted.keys():
             code = self._without_declarations(path) if path in self.common or path in self.public else texts[path]
