@@ -1,4 +1,7 @@
 /* trine solve: read, choose, factor, solve, and say how well and how fast. */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +12,20 @@
 #include "iterative.h"
 #include "solvers.h"
 
-enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR, KEY_NO_CONDITION };
+enum { KEY_REFINE = 256, KEY_REPEAT, KEY_NO_CONDITION, KEY_TRIANGLES };
 enum { MOST_STEPS = 10 }; /* of refinement, where nobody chose a number: each adds digits, or it ends */
 static const double most_error = 10; /* backward error, in eps, that is taken without a word */
 
 struct options {
     struct parse parse;
     const char *path, *rhs_path, *device, *out;
-    int rhs, method, ordering, precision, refine, repeat;
-    bool json, single_factor, refine_given, no_condition;
+    int rhs, method, triangles, precision, refine, repeat;
+    bool json, verbose, refine_given, no_condition;
     trine_read_options limits;
+    struct factoring_options factoring;
     struct iteration_options iteration;
 };
 
-static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO},       {"metis", TRINE_ORDERING_METIS},
-                                                 {"amd", TRINE_ORDERING_AMD},         {"colamd", TRINE_ORDERING_COLAMD},
-                                                 {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
 static const struct choice rhs_choices[] = {
     {"ones", RHS_ONES}, {"sin", RHS_SIN}, {"thesis", RHS_THESIS}, {"random", RHS_RANDOM}, {NULL, 0}};
 
@@ -34,15 +35,26 @@ static bool iterates(const struct options *o)
     return is_iterative((enum method)o->method) || (o->method == METHOD_AUTO && o->iteration.precond_given);
 }
 
-/** Options of one kind of method beside the other. */
-static error_t check_iteration(struct argp_state *state, const struct options *o)
+/** Options of one kind of method beside another. */
+static error_t check_method(struct argp_state *state, const struct options *o)
 {
+    const enum method method = (enum method)o->method;
+    const struct factoring_options *f = &o->factoring;
     if (o->iteration.given && !iterates(o))
         return refuse(state, "%s is for iterative methods: add --method gmres, fgmres, bicgstab, cg or minres",
                       o->iteration.given);
-    const char *direct = o->refine_given ? "--refine" : o->single_factor ? "--single-factor" : NULL;
+    const char *direct = o->refine_given ? "--refine" : o->triangles ? "--triangles" : f->given;
     if (direct && iterates(o)) return refuse(state, "%s is for direct methods", direct);
-    return 0;
+    if (f->given && !is_factorization(method))
+        return refuse(state, "%s is for factorizations, and --method %s is none", f->given,
+                      choice_name(method_choices, o->method));
+    if (o->triangles && method != METHOD_TRIANGULAR && (!is_factorization(method) || method == METHOD_CUDSS))
+        return refuse(state, "--triangles is for --method triangular and for factors, not for --method %s",
+                      choice_name(method_choices, o->method));
+    if (o->triangles && (f->solver == TRINE_SOLVER_SUPERNODAL || f->solver == TRINE_SOLVER_LIBRARY))
+        return refuse(state, "--triangles is for --solver general, not for --solver %s",
+                      choice_name(solver_choices, f->solver));
+    return check_factoring(state, f);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -56,26 +68,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             if (!strcmp(arg, c->name)) o->rhs = c->value;
         return 0;
     case 'm': return choose(state, "--method", arg, method_choices, &o->method);
-    case KEY_ORDERING: return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
+    case KEY_TRIANGLES: return choose(state, "--triangles", arg, triangle_choices, &o->triangles);
     case 'd': o->device = arg; return 0;
     case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
-    case KEY_SINGLE_FACTOR: o->single_factor = true; return 0;
     case KEY_NO_CONDITION: o->no_condition = true; return 0;
     case KEY_REFINE: o->refine_given = true; return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
     case KEY_REPEAT: return parse_count(state, "--repeat", arg, 1, 1000000, &o->repeat);
     case 'o': o->out = arg; return 0;
     case 'j': o->json = true; return 0;
+    case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->single_factor && o->refine_given && !o->refine)
+        if (o->factoring.single && o->refine_given && !o->refine)
             return refuse(state, "--single-factor needs refinement, and --refine is 0");
         if (!o->path) return refuse(state, "solve: no matrix file");
-        return check_iteration(state, o);
+        return check_method(state, o);
     default: {
-        const error_t error = parse_iteration(key, arg, state, &o->iteration);
+        error_t error = parse_iteration(key, arg, state, &o->iteration);
+        if (error == ARGP_ERR_UNKNOWN) error = parse_factoring(key, arg, state, &o->factoring);
         return error == ARGP_ERR_UNKNOWN ? parse_limit(key, arg, state, &o->limits) : error;
     }
     }
@@ -85,13 +98,14 @@ static const struct argp_option options[] = {
     {"rhs", 'r', "FILE|ones|sin|thesis|random", 0,
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
      "i = 1, 2, ..., s_i = sin(2 pi 8 i / n), i = 0, 1, ..., or uniform in (-1,1), the same in every run (default random)",
-     0},
+     1},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, partitioned-inverse (triangular, for many solves), tridiagonal, banded, cudss (NVIDIA's library, where it is installed), or iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
+     "auto; factorizations: cholesky, cholesky-simplicial, ldl, lu (SuperLU), lu-umfpack, lu-klu, cudss (NVIDIA's library, where it is "
+     "installed); for matrices of such a form: triangular, partitioned-inverse (triangular, for many solves), tridiagonal, banded; "
+     "iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
      "tridiagonal (also cyclic) if A is; banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a "
      "positive diagonal; else L D L^H or LU, by whichever library suits A",
      0},
-    {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
     {"device", 'd', "auto|cpu|cuda", 0,
      "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)",
      0},
@@ -101,23 +115,27 @@ static const struct argp_option options[] = {
      "at most N steps of iterative refinement, residuals in extended precision; a step that makes the backward error larger is undone, "
      "and the last (default: as many as help, where the backward error is above 10 eps)",
      0},
-    {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
-     "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve with refinement; where "
-     "that does not bring the backward error to 10 eps, the factor is taken in double precision, and a warning says so",
-     0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)",
+     0},
+    {"triangles", KEY_TRIANGLES, "METHOD", 0,
+     "how triangles are solved row by row: auto, serial, levelset, syncfree-csr, syncfree-csc, partitioned-inverse; of a factor: with "
+     "--solver general",
      0},
     {"no-condition", KEY_NO_CONDITION, NULL, 0,
      "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
      "precision is then solved all the same, unless the residual shows it",
      0},
+    FACTORING_OPTIONS,
     ITERATION_OPTIONS,
+    {NULL, 0, NULL, 0, "Files and output:", 4},
     {"out", 'o', "FILE", 0,
      "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
+    {"verbose", 'v', NULL, 0,
+     "say on stderr what is decided on the way, and why: orderings, what was tried and did not do, times; in JSON: log", 0},
     {0}};
 static const struct argp argp = {
     .options = options,
@@ -142,6 +160,7 @@ struct run {
     struct inverse inverse;
     struct inverse adjoint;        /* for the condition; zeros: `inverse` has op H as well */
     struct outcome outcome;
+    int32_t *order;                /* from a file, or NULL */
     void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
     void *device_b, *device_x;     /* on a GPU: where they go for the solve */
     double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
@@ -154,30 +173,55 @@ struct run {
     double condition_seconds;      /* -1: not estimated */
     bool no_digits;                /* the solution is there, and no good */
     char warnings[1024];           /* of the library, "; " between them */
+    struct strings log;            /* with --verbose */
 };
 
-static void take_warning(void *user, int level, const char *message)
+static void take_warning(struct run *r, const char *message)
 {
-    (void)level;
-    char *warnings = ((struct run *)user)->warnings;
-    const size_t used = strlen(warnings), size = sizeof((struct run *)user)->warnings;
-    snprintf(warnings + used, size - used, "%s%s", used ? "; " : "", message);
+    const size_t used = strlen(r->warnings), size = sizeof r->warnings;
+    snprintf(r->warnings + used, size - used, "%s%s", used ? "; " : "", message);
+}
+
+/** What the library says: warnings come at the end, the rest as it happens. */
+static void take_message(void *user, int level, const char *message)
+{
+    struct run *r = user;
+    if (level <= 1) take_warning(r, message);
+    if (!r->o->verbose) return;
+    if (level > 1) say("log", message);
+    add_string(&r->log, message);
 }
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
 
-/** The solution must not take the place of what it is computed from, by whatever name. */
+/** Whether a file of the first name is there, and is that of the second. */
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+    return !stat(path, &a) && S_ISREG(a.st_mode) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/** What is written must not take the place of what it is computed from, by whatever name, nor of each other. And where
+ *  there is no such folder, this is known before the solve. */
 static trine_status check_output(const struct options *o)
 {
-    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL};
-    const char *const outputs[] = {o->out, o->iteration.plot}, *const names[] = {"--out", "--plot"};
-    struct stat out, in;
-    for (int l = 0; l < 2; l++) {
-        if (!outputs[l] || stat(outputs[l], &out) || !S_ISREG(out.st_mode)) continue;
-        for (int k = 0; k < 2; k++)
-            if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    const struct factoring_options *f = &o->factoring;
+    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL, f->permutation};
+    const char *const outputs[] = {o->out, o->iteration.plot, f->permutation_out};
+    const char *const names[] = {"--out", "--plot", "--permutation-out"};
+    for (int l = 0; l < 3; l++) {
+        if (!outputs[l]) continue;
+        for (int k = 0; k < 3; k++)
+            if (inputs[k] && is_same_file(outputs[l], inputs[k]))
                 return trine_fail(TRINE_ERR_ARGUMENT, "%s %s is the same file as %s, which is read", names[l],
                                   outputs[l], inputs[k]);
+        for (int k = 0; k < l; k++)
+            if (outputs[k] && (!strcmp(outputs[l], outputs[k]) || is_same_file(outputs[l], outputs[k])))
+                return trine_fail(TRINE_ERR_ARGUMENT, "%s and %s are both %s", names[k], names[l], outputs[l]);
+        char folder[PATH_MAX];
+        struct stat there;
+        if ((size_t)snprintf(folder, sizeof folder, "%s", outputs[l]) < sizeof folder && stat(dirname(folder), &there))
+            return trine_fail(TRINE_ERR_IO, "%s cannot be written: %s: %s", outputs[l], folder, strerror(errno));
     }
     return TRINE_SUCCESS;
 }
@@ -292,7 +336,7 @@ static trine_status compare_with_general(struct run *r)
                          &shortest));
 done:
     step_end();
-    destroy_inverse(&general);
+    destroy_inverse(&r->p, &general);
     trine_free(r->p.ctx, TRINE_HOST, x);
     if (status) r->general_setup_seconds = r->general_solve_seconds = -1;
     return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
@@ -405,7 +449,7 @@ static trine_status check_solution(struct run *r)
         snprintf(
             text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
             r->o->refine_given && !r->o->refine ? ", and refinement was not asked for" : ", also after refinement");
-        take_warning(r, 1, text);
+        take_warning(r, text);
     }
     return TRINE_SUCCESS;
 }
@@ -483,8 +527,22 @@ static trine_status judge(struct run *r)
             r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
     r->no_digits = false;
     if (known && !right_digits(r))
-        take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
+        take_warning(r, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
     return TRINE_SUCCESS;
+}
+
+/** What was asked for, and this factor does not have. */
+static void tell_unheeded(struct run *r)
+{
+    char text[400];
+    const struct outcome *c = &r->outcome;
+    if (r->p.single_factor && !c->supernodal) {
+        snprintf(text, sizeof text, "the factor is in double precision: %s", c->solver_reason);
+        take_warning(r, text);
+        r->p.single_factor = false;
+    }
+    if (r->o->factoring.solver == TRINE_SOLVER_LIBRARY && strcmp(c->solver, "library") != 0)
+        take_warning(r, "--solver library is for CHOLMOD, KLU and UMFPACK on a CPU in double precision: trine solves");
 }
 
 /** Everything from the factorization to x, with what there is of a factorization. */
@@ -494,6 +552,7 @@ static trine_status solve_with_factor(struct run *r)
     step_begin("factoring and analysing");
     TRY(set_up_inverse(&r->p, r->method, TRINE_N, &r->inverse, &r->outcome));
     step_end();
+    tell_unheeded(r);
     step_begin("solving");
     TRY(solve_repeatedly(r, &r->inverse, r->x, r->o->repeat, &r->solve_seconds, &r->solve_min_seconds));
     step_end();
@@ -521,7 +580,7 @@ static trine_status solve_system(struct run *r)
             why, sizeof why,
             "the factor is in double precision: in single precision the componentwise backward error stays at %.3g eps",
             error_of(r));
-    take_warning(r, 1, why);
+    take_warning(r, why);
     r->p.single_factor = false;
     return solve_with_factor(r);
 }
@@ -554,22 +613,30 @@ static trine_status run_all(struct run *r)
     /* where "auto" may be a GPU */
     TRY(trine_context_create(&p->ctx, iterates(o) && !strcmp(o->device, "auto") ? "cpu" : o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
-    TRY(trine_context_set_log(p->ctx, take_warning, r, 1));
+    TRY(trine_context_set_log(p->ctx, take_message, r, o->verbose ? 2 : 1));
     TRY(read_input(r));
     TRY(make_rhs(r));
-    p->ordering = (trine_ordering)o->ordering;
-    p->single_factor = o->single_factor;
+    p->single_factor = o->factoring.single;
+    p->triangles = (trine_triangular_method)o->triangles;
+    p->factoring = &o->factoring;
     p->on_gpu = r->device.space == TRINE_DEVICE;
     p->adjoint = !o->no_condition;
     p->iteration = &o->iteration;
     const enum method chosen = r->method = choose_method(p, (enum method)o->method, &reason);
-    if (o->single_factor && (r->t == TRINE_S || r->t == TRINE_C || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
+    const bool panels = chosen == METHOD_AUTO || chosen == METHOD_CHOLESKY || chosen == METHOD_LU;
+    if (p->single_factor && (r->t == TRINE_S || r->t == TRINE_C || !panels))
         FAIL(TRINE_ERR_UNSUPPORTED,
              "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
              choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
+    if (o->factoring.permutation) {
+        TRY(read_order(p->ctx, o->factoring.permutation, p->n, &o->limits, &r->order));
+        p->order = r->order;
+    }
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen),
                                   .nnz_factor = p->info.nnz,
                                   .fill = 1,
+                                  .solver = "",
+                                  .trial_error = -1,
                                   .levels_lower = -1,
                                   .levels_upper = -1,
                                   .order_seconds = -1,
@@ -587,6 +654,7 @@ static trine_status run_all(struct run *r)
         if (!o->no_condition) TRY(estimate_condition(r));
         TRY(judge(r));
     }
+    if (r->inverse.order) TRY(write_order(p->ctx, o->factoring.permutation_out, p->n, r->inverse.order));
     if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
 done:
     return status;
@@ -595,8 +663,10 @@ done:
 static void destroy_all(struct run *r)
 {
     const trine_context ctx = r->p.ctx;
-    destroy_inverse(&r->inverse);
-    destroy_inverse(&r->adjoint);
+    destroy_inverse(&r->p, &r->inverse);
+    destroy_inverse(&r->p, &r->adjoint);
+    trine_free(ctx, TRINE_HOST, r->order);
+    free_strings(&r->log);
     trine_free(ctx, TRINE_HOST, r->b);
     trine_free(ctx, TRINE_HOST, r->x);
     trine_free(ctx, TRINE_HOST, r->s);
@@ -620,7 +690,7 @@ static void list_phases(const struct run *r, struct phase phases[N_PHASES])
     const struct phase list[N_PHASES] = {{"read", "read_seconds", r->read_seconds},
                                          {"check", "check_seconds", r->check_seconds},
                                          {"order", "order_seconds", c->order_seconds},
-                                         {"symbolic", "symbolic_seconds", c->symbolic_seconds},
+                                         {"symbolic", "symbolic_seconds", c->symbolic_seconds > 0 ? c->symbolic_seconds : -1},
                                          {"factor", "factor_seconds", c->factor_seconds},
                                          {"analyse", "analyse_seconds", c->analyse_seconds},
                                          {"numeric", "numeric_seconds", c->numeric_seconds},
@@ -662,8 +732,12 @@ static void print_text(const struct run *r)
     printf("precision       %s\n", choice_name(precision_choices, (int)r->t));
     printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "",
            c->ordering ? c->ordering : "");
-    if (c->factor_seconds >= 0)
-        printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
+    if (c->factor_seconds >= 0) {
+        printf("factor          %s entries in L + U, fill %.2f", grouped(c->nnz_factor), c->fill);
+        if (c->plan_refine)
+            printf("; %s step%s of refinement in every solve", grouped(c->plan_refine), c->plan_refine == 1 ? "" : "s");
+        printf("\n");
+    }
     if (*c->kernel) printf("solve           %s", c->kernel);
     const char *levels = c->supernodal ? "levels" : "level sets";
     if (c->levels_lower >= 0) printf(", %s %s of L", grouped(c->levels_lower), levels);
@@ -701,6 +775,7 @@ static void print_text(const struct run *r)
     if (r->condition_seconds >= 0) print_condition(r);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
     if (o->out) printf("solution        %s\n", o->out);
+    if (o->factoring.permutation_out) printf("permutation     %s\n", o->factoring.permutation_out);
     if (o->iteration.plot) printf("plot            %s\n", o->iteration.plot);
 }
 
@@ -718,6 +793,7 @@ static void print_json(const struct run *r)
     json_string("ordering", c->ordering ? c->ordering : "none");
     json_string("kernel", c->kernel);
     json_string("warnings", r->warnings);
+    if (o->verbose) json_strings("log", &r->log);
     json_string("device", r->device.space == TRINE_DEVICE ? "cuda" : "cpu");
     json_string("device_name", r->device.name);
     json_string("device_fallback", r->device.fallback);
@@ -735,6 +811,12 @@ static void print_json(const struct run *r)
     for (int i = 0; i < N_PHASES; i++) json_number(phases[i].key, phases[i].seconds >= 0 ? phases[i].seconds : 0);
     json_number("solve_min_seconds", r->solve_min_seconds);
     json_boolean("supernodal", c->supernodal);
+    json_string("solver", c->solver);
+    json_string("solver_reason", c->solver_reason);
+    if (c->trial_error >= 0) {
+        json_number("trial_error", c->trial_error);
+        json_integer("trial_refine", c->plan_refine);
+    }
     if (r->general_solve_seconds >= 0) {
         json_number("general_setup_seconds", r->general_setup_seconds);
         json_number("general_solve_seconds", r->general_solve_seconds);
@@ -766,7 +848,7 @@ int command_solve(int argc, char **argv)
     const trine_status status = run_all(&r);
     if (status) code = r.no_digits ? fail(EXIT_NO_DIGITS, "%s", trine_last_error()) : fail_status(status);
     else (o.json ? print_json : print_text)(&r);
-    if (!status && *r.warnings) fprintf(stderr, "trine: warning: %s\n", r.warnings);
+    if (!status && *r.warnings) say("warning", r.warnings);
     if (!status && r.inverse.iteration && *r.inverse.iteration->failure)
         code = fail(EXIT_NO_DIGITS, "%s: %s", o.path, r.inverse.iteration->failure);
     destroy_all(&r);
