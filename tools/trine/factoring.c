@@ -24,9 +24,7 @@ static error_t parse_threshold(struct argp_state *state, const char *arg, double
 error_t parse_factoring(int key, char *arg, struct argp_state *state, struct factoring_options *o)
 {
     switch (key) {
-    case KEY_ORDERING:
-        o->given = "--ordering";
-        return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
+    case KEY_ORDERING: o->given = "--ordering"; return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
     case KEY_PERMUTATION:
         o->given = "--permutation";
         o->permutation = arg;

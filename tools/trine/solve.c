@@ -135,7 +135,8 @@ static const struct argp_option options[] = {
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
     {"verbose", 'v', NULL, 0,
-     "say on stderr what is decided on the way, and why: orderings, what was tried and did not do, times; in JSON: log", 0},
+     "say on stderr what is decided on the way, and why: orderings, what was tried and did not do, times; in JSON: log",
+     0},
     {0}};
 static const struct argp argp = {
     .options = options,
@@ -687,16 +688,17 @@ struct phase {
 static void list_phases(const struct run *r, struct phase phases[N_PHASES])
 {
     const struct outcome *c = &r->outcome;
-    const struct phase list[N_PHASES] = {{"read", "read_seconds", r->read_seconds},
-                                         {"check", "check_seconds", r->check_seconds},
-                                         {"order", "order_seconds", c->order_seconds},
-                                         {"symbolic", "symbolic_seconds", c->symbolic_seconds > 0 ? c->symbolic_seconds : -1},
-                                         {"factor", "factor_seconds", c->factor_seconds},
-                                         {"analyse", "analyse_seconds", c->analyse_seconds},
-                                         {"numeric", "numeric_seconds", c->numeric_seconds},
-                                         {"solve", "solve_seconds", r->solve_seconds},
-                                         {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
-                                         {"condition", "condition_seconds", r->condition_seconds}};
+    const struct phase list[N_PHASES] = {
+        {"read", "read_seconds", r->read_seconds},
+        {"check", "check_seconds", r->check_seconds},
+        {"order", "order_seconds", c->order_seconds},
+        {"symbolic", "symbolic_seconds", c->symbolic_seconds > 0 ? c->symbolic_seconds : -1},
+        {"factor", "factor_seconds", c->factor_seconds},
+        {"analyse", "analyse_seconds", c->analyse_seconds},
+        {"numeric", "numeric_seconds", c->numeric_seconds},
+        {"solve", "solve_seconds", r->solve_seconds},
+        {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
+        {"condition", "condition_seconds", r->condition_seconds}};
     memcpy(phases, list, sizeof list);
 }
 
