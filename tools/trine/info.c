@@ -3,12 +3,14 @@
 
 #include "info_factor.h"
 #include "info_forest.h"
+#include "info_steps.h"
 
-enum { KEY_FACTOR = 256, KEY_FOREST };
+enum { KEY_FACTOR = 256, KEY_FOREST, KEY_STEPS };
 struct options {
     struct parse parse;
     const char *path;
-    int method; /* of --factor */
+    int method;        /* of --factor */
+    const char *steps; /* the device of --steps, or NULL */
     bool json, factor, forest;
     trine_read_options limits;
 };
@@ -23,6 +25,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'j': o->json = true; return 0;
     case KEY_FACTOR: o->factor = true; return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
     case KEY_FOREST: o->forest = true; return 0;
+    case KEY_STEPS: o->steps = arg ? arg : "auto"; return 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
@@ -38,6 +41,10 @@ static const struct argp_option options[] = {
      0},
     {"forest", KEY_FOREST, NULL, 0,
      "show how much of the weight off the diagonal [0,n]-factors of the graph cover, and the paths and cycles for n = 2",
+     0},
+    {"steps", KEY_STEPS, "auto|cpu|cuda", OPTION_ARG_OPTIONAL,
+     "show in how many steps partitioned inverses solve the triangles, what that takes of entries and memory, and which method is chosen by "
+     "itself; on this device",
      0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object", 0},
@@ -194,6 +201,7 @@ int command_info(int argc, char **argv)
     struct levels lower, upper;
     struct factor_statistics *factor = NULL;
     struct forest_statistics forest;
+    struct step_statistics steps;
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
     if (!status) status = read_matrix(ctx, &A, o.path, 0, &o.limits);
@@ -210,10 +218,15 @@ int command_info(int argc, char **argv)
     step_begin("forest");
     if (!status && o.forest) status = forest_statistics_make(ctx, A, &forest);
     step_end();
+    const bool has_triangles = !status && s.n_rows == s.n_cols && s.n_rows;
+    step_begin("triangles");
+    if (!status && o.steps && has_triangles) status = step_statistics_make(A, o.steps, &steps);
+    step_end();
     if (status) {
         code = fail_status(status);
     } else {
         (o.json ? print_json : print_text)(o.path, &info, &s, &lower, &upper);
+        if (o.steps && has_triangles) step_statistics_print(&steps, o.json);
         if (factor) factor_statistics_print(factor, o.json);
         if (o.forest) forest_statistics_print(&forest, o.json);
         if (o.json) json_end();
