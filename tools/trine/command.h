@@ -98,9 +98,16 @@ void json_strings(const char *key, const struct strings *values);
 
 /* ---------------------------------------------------------------- matrices */
 
-/** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
+/** Read path with values of type t; t = 0: double, or double complex if the file is complex. path "-":
+ *  standard input. */
 trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t,
                          const trine_read_options *limits);
+
+/** The same of right-hand sides and orders: trine_vectors_read_with, but errors say what helps. */
+trine_status read_vectors(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols,
+                          const trine_read_options *limits);
+/** Whether there is a regular file of the first name, and the second names it too. */
+bool is_same_file(const char *path, const char *other);
 
 /** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
 enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };

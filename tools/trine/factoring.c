@@ -84,7 +84,7 @@ trine_status read_order(trine_context ctx, const char *path, int64_t n, const tr
     trine_status status = TRINE_SUCCESS;
     void *numbers = NULL;
     int64_t rows, cols;
-    TRY(trine_vectors_read_with(ctx, path, TRINE_D, &numbers, &rows, &cols, limits));
+    TRY(read_vectors(ctx, path, TRINE_D, &numbers, &rows, &cols, limits));
     if (rows != n || cols != 1)
         FAIL(TRINE_ERR_STRUCTURE, "%s: the order is %lld x %lld, but the matrix has %lld columns", path,
              (long long)rows, (long long)cols, (long long)n);

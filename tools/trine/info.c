@@ -1,5 +1,7 @@
 /* trine info: what a matrix looks like. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "info_factor.h"
 #include "info_forest.h"
@@ -15,8 +17,22 @@ struct options {
     trine_read_options limits;
 };
 
-static const struct choice factor_choices[] = {
-    {"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
+static const struct choice factor_choices[] = {{"auto", TRINE_DIRECT_AUTO},
+                                               {"cholesky", TRINE_DIRECT_CHOLESKY},
+                                               {"cholesky-simplicial", TRINE_DIRECT_CHOLESKY_SIMPLICIAL},
+                                               {"ldl", TRINE_DIRECT_LDL},
+                                               {"lu", TRINE_DIRECT_LU},
+                                               {"lu-umfpack", TRINE_DIRECT_LU_UMFPACK},
+                                               {"lu-klu", TRINE_DIRECT_LU_KLU},
+                                               {NULL, 0}};
+
+/** The value of an option that may have none is part of the option's own word. */
+static const char *misplaced_value(const struct options *o, const char *arg)
+{
+    for (const struct choice *c = factor_choices; o->factor && c->name; c++)
+        if (!strcmp(arg, c->name)) return "--factor";
+    return o->steps && (!strcmp(arg, "cpu") || !strcmp(arg, "cuda")) ? "--steps" : NULL;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -27,17 +43,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FOREST: o->forest = true; return 0;
     case KEY_STEPS: o->steps = arg ? arg : "auto"; return 0;
     case ARGP_KEY_ARG:
+        if (misplaced_value(o, arg) && access(arg, F_OK))
+            return refuse(state, "write %s=%s", misplaced_value(o, arg), arg);
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
         return 0;
-    case ARGP_KEY_END: return o->path ? 0 : refuse(state, "info: no matrix file");
+    case ARGP_KEY_END: return o->path && *o->path ? 0 : refuse(state, "info: no matrix file");
     default: return parse_limit(key, arg, state, &o->limits);
     }
 }
 
 static const struct argp_option options[] = {
-    {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
-     "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging",
+    {"factor", KEY_FACTOR, "METHOD", OPTION_ARG_OPTIONAL,
+     "factor the matrix by a method of trine solve: auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu; of those with supernodes "
+     "(cholesky, lu, auto) show those of L and U: levels, sizes, explicit zeros, before and after merging",
      0},
     {"forest", KEY_FOREST, NULL, 0,
      "show how much of the weight off the diagonal [0,n]-factors of the graph cover, and the paths and cycles for n = 2",
@@ -208,6 +227,9 @@ int command_info(int argc, char **argv)
     step_end();
     step_begin("analysing");
     if (!status) status = trine_matrix_get_info(A, &info);
+    if (!status && (o.factor || o.forest) && info.n_rows != info.n_cols)
+        status = trine_fail(TRINE_ERR_STRUCTURE, "%s: the matrix is %lld x %lld, and %s is for square ones", o.path,
+                            (long long)info.n_rows, (long long)info.n_cols, o.factor ? "--factor" : "--forest");
     if (!status) status = trine_matrix_get_structure(A, &s);
     if (!status) status = find_levels(ctx, A, TRINE_LOWER, &s, &lower);
     if (!status) status = find_levels(ctx, A, TRINE_UPPER, &s, &upper);

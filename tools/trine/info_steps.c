@@ -50,8 +50,7 @@ static void print_triangle(const char *name, const struct triangle_steps *t)
         printf("  %-8s %9s %9s %14s %8.1f %12s %8.1f %9.3g\n", name, grouped(i->levels), grouped(i->steps),
                grouped(i->entries), (double)i->entries / (double)i->nnz, grouped((i->bytes + 999) / 1000),
                (double)i->bytes / (double)taken->bytes, i->growth);
-    if (taken->n)
-        printf("           auto takes %s: %s\n", trine_triangular_method_name(taken->method), t->reason);
+    if (taken->n) printf("           auto takes %s: %s\n", trine_triangular_method_name(taken->method), t->reason);
     if (*t->problem) printf("  %-8s %s\n", taken->n ? "" : name, t->problem);
 }
 
@@ -62,12 +61,9 @@ static void json_triangle(const char *name, const struct triangle_steps *t)
     const struct {
         const char *name;
         int64_t value;
-    } integers[] = {{"steps", i->steps},
-                    {"inverse_entries", i->entries},
-                    {"inverse_bytes", i->bytes},
-                    {"substituted_rows", i->substituted_rows},
-                    {"triangle_entries", i->nnz},
-                    {"plan_bytes", t->taken.bytes}};
+    } integers[] = {{"steps", i->steps},          {"inverse_entries", i->entries},
+                    {"inverse_bytes", i->bytes},  {"substituted_rows", i->substituted_rows},
+                    {"triangle_entries", i->nnz}, {"plan_bytes", t->taken.bytes}};
     for (size_t k = 0; k < sizeof integers / sizeof *integers; k++) {
         snprintf(key, sizeof key, "%s_%s", name, integers[k].name);
         json_integer(key, integers[k].value);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host_vector.h"
 #include "iterative.h"
@@ -45,6 +46,8 @@ static error_t check_method(struct argp_state *state, const struct options *o)
                       o->iteration.given);
     const char *direct = o->refine_given ? "--refine" : o->triangles ? "--triangles" : f->given;
     if (direct && iterates(o)) return refuse(state, "%s is for direct methods", direct);
+    if (o->iteration.precond.method == TRINE_PRECOND_ADI && !o->iteration.precond.nx)
+        return refuse(state, "--precond adi needs the grid of the matrix: add --grid NXxNY");
     if (f->given && !is_factorization(method))
         return refuse(state, "%s is for factorizations, and --method %s is none", f->given,
                       choice_name(method_choices, o->method));
@@ -84,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->factoring.single && o->refine_given && !o->refine)
             return refuse(state, "--single-factor needs refinement, and --refine is 0");
-        if (!o->path) return refuse(state, "solve: no matrix file");
+        if (!o->path || !*o->path) return refuse(state, "solve: no matrix file");
         return check_method(state, o);
     default: {
         error_t error = parse_iteration(key, arg, state, &o->iteration);
@@ -195,13 +198,6 @@ static void take_message(void *user, int level, const char *message)
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
 
-/** Whether a file of the first name is there, and is that of the second. */
-static bool is_same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-    return !stat(path, &a) && S_ISREG(a.st_mode) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /** What is written must not take the place of what it is computed from, by whatever name, nor of each other. And where
  *  there is no such folder, this is known before the solve. */
 static trine_status check_output(const struct options *o)
@@ -212,6 +208,7 @@ static trine_status check_output(const struct options *o)
     const char *const names[] = {"--out", "--plot", "--permutation-out"};
     for (int l = 0; l < 3; l++) {
         if (!outputs[l]) continue;
+        if (!*outputs[l]) return trine_fail(TRINE_ERR_ARGUMENT, "the name of %s is empty", names[l]);
         for (int k = 0; k < 3; k++)
             if (inputs[k] && is_same_file(outputs[l], inputs[k]))
                 return trine_fail(TRINE_ERR_ARGUMENT, "%s %s is the same file as %s, which is read", names[l],
@@ -257,7 +254,10 @@ static trine_status make_rhs(struct run *r)
     p->nrhs = 1;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
-        TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
+        if (access(r->o->rhs_path, F_OK))
+            FAIL(TRINE_ERR_IO, "--rhs %s is none of ones, sin, thesis, random, and no file: %s", r->o->rhs_path,
+                 strerror(errno));
+        TRY(read_vectors(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
         if (rows != p->n || cols < 1)
             FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows",
                  r->o->rhs_path, (long long)rows, (long long)cols, (long long)p->n);
