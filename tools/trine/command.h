@@ -36,6 +36,9 @@ __attribute__((format(printf, 2, 3))) int fail(enum exit_code code, const char *
 /** The same for a status of the library, with its sentence. */
 int fail_status(trine_status status);
 
+/** Print "trine: kind: message" as one line on stderr. */
+void say(const char *kind, const char *message);
+
 /* One clean-up path: a function with `trine_status status = TRINE_SUCCESS;` and a label `done`. */
 #define TRY(call) do { status = (call); if (status != TRINE_SUCCESS) goto done; } while (0)
 #define FAIL(...) do { status = trine_fail(__VA_ARGS__); goto done; } while (0)
@@ -75,6 +78,13 @@ double step_end(void);
 /** 27783 -> "27,783". The text lives until the eighth next call. */
 const char *grouped(int64_t number);
 
+struct strings {
+    char **items;
+    int64_t count;
+};
+void add_string(struct strings *strings, const char *text); /* a copy; none where there is no memory */
+void free_strings(struct strings *strings);
+
 /** One flat object on stdout, key after key. */
 void json_begin(void);
 void json_end(void);
@@ -84,12 +94,20 @@ void json_boolean(const char *key, bool value);
 void json_number(const char *key, double value); /* NaN and Inf become null */
 void json_integers(const char *key, const int64_t *values, int64_t count);
 void json_numbers(const char *key, const double *values, int64_t count);
+void json_strings(const char *key, const struct strings *values);
 
 /* ---------------------------------------------------------------- matrices */
 
-/** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
+/** Read path with values of type t; t = 0: double, or double complex if the file is complex. path "-":
+ *  standard input. */
 trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t,
                          const trine_read_options *limits);
+
+/** The same of right-hand sides and orders: trine_vectors_read_with, but errors say what helps. */
+trine_status read_vectors(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols,
+                          const trine_read_options *limits);
+/** Whether there is a regular file of the first name, and the second names it too. */
+bool is_same_file(const char *path, const char *other);
 
 /** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
 enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };

@@ -87,7 +87,7 @@ trine_status write_convergence(const char *path, const char *title, int64_t coun
     if (!a.file) return trine_fail(TRINE_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
     fprintf(a.file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-            "font-family=\"sans-serif\">\n<title>Convergence of %s</title>\n"
+            "font-family=\"Helvetica, Arial, sans-serif\">\n<title>Convergence of %s</title>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
             "<text x=\"%d\" y=\"24\" font-size=\"15\" fill=\"#222222\">%s</text>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT, title, LEFT, title);

@@ -11,9 +11,11 @@ trine_status direct_load(const struct direct_library **library)
         .factor_info = trine_factor_get_info,
         .factor_panels = trine_factor_get_panels,
         .factor_destroy = trine_factor_destroy,
-        .create = trine_direct_create_from_factor,
+        .create = trine_direct_create,
+        .create_from_factor = trine_direct_create_from_factor,
         .as_op = trine_direct_as_op,
         .get_info = trine_direct_get_info,
+        .get_permutations = trine_direct_get_permutations,
         .destroy = trine_direct_destroy,
     };
     *library = &functions;

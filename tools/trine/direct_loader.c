@@ -21,9 +21,11 @@ static const struct {
     {"trine_factor_get_info", offsetof(struct direct_library, factor_info)},
     {"trine_factor_get_panels", offsetof(struct direct_library, factor_panels)},
     {"trine_factor_destroy", offsetof(struct direct_library, factor_destroy)},
-    {"trine_direct_create_from_factor", offsetof(struct direct_library, create)},
+    {"trine_direct_create", offsetof(struct direct_library, create)},
+    {"trine_direct_create_from_factor", offsetof(struct direct_library, create_from_factor)},
     {"trine_direct_as_op", offsetof(struct direct_library, as_op)},
     {"trine_direct_get_info", offsetof(struct direct_library, get_info)},
+    {"trine_direct_get_permutations", offsetof(struct direct_library, get_permutations)},
     {"trine_direct_destroy", offsetof(struct direct_library, destroy)},
 };
 

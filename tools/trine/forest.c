@@ -165,15 +165,20 @@ done:
     return status;
 }
 
-/** The picture in a file, which is closed. */
+/** The picture in a file, which a picture that fails does not touch. */
 static int write_picture(trine_context ctx, trine_matrix A, const struct options *o)
 {
-    FILE *file = fopen(o->svg, "w");
-    if (!file) return fail(EXIT_FILE, "%s cannot be written: %s", o->svg, strerror(errno));
-    const trine_status status = draw(ctx, A, o, file);
-    const bool is_bad = ferror(file);
-    if (fclose(file) || is_bad) return fail(EXIT_FILE, "%s cannot be written: %s", o->svg, strerror(errno));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    trine_status status = memory ? draw(ctx, A, o, memory) : TRINE_ERR_MEMORY;
+    if (!memory || fclose(memory)) status = trine_fail(TRINE_ERR_MEMORY, "no memory for a picture");
+    FILE *file = status ? NULL : fopen(o->svg, "w");
+    bool is_bad = !file || fwrite(text, 1, size, file) != size;
+    if (file) is_bad |= fclose(file) != 0;
+    free(text);
     if (status) return fail_status(status);
+    if (is_bad) return fail(EXIT_FILE, "%s cannot be written: %s", o->svg, strerror(errno));
     printf("%s: %d forests of %s vertices, without and with edges that come again\n", o->svg, o->forests,
            grouped(o->nx * o->ny));
     return EXIT_OK;
@@ -187,6 +192,8 @@ int command_forest(int argc, char **argv)
     trine_context ctx = NULL;
     trine_matrix A = NULL;
     trine_matrix_info info;
+    if (is_same_file(o.svg, o.path))
+        return fail(EXIT_USAGE, "--svg %s is the same file as %s, which is read", o.svg, o.path);
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
     if (!status) status = read_matrix(ctx, &A, o.path, 0, &o.limits);

@@ -1,20 +1,38 @@
 /* trine info: what a matrix looks like. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "info_factor.h"
 #include "info_forest.h"
+#include "info_steps.h"
 
-enum { KEY_FACTOR = 256, KEY_FOREST };
+enum { KEY_FACTOR = 256, KEY_FOREST, KEY_STEPS };
 struct options {
     struct parse parse;
     const char *path;
-    int method; /* of --factor */
+    int method;        /* of --factor */
+    const char *steps; /* the device of --steps, or NULL */
     bool json, factor, forest;
     trine_read_options limits;
 };
 
-static const struct choice factor_choices[] = {
-    {"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
+static const struct choice factor_choices[] = {{"auto", TRINE_DIRECT_AUTO},
+                                               {"cholesky", TRINE_DIRECT_CHOLESKY},
+                                               {"cholesky-simplicial", TRINE_DIRECT_CHOLESKY_SIMPLICIAL},
+                                               {"ldl", TRINE_DIRECT_LDL},
+                                               {"lu", TRINE_DIRECT_LU},
+                                               {"lu-umfpack", TRINE_DIRECT_LU_UMFPACK},
+                                               {"lu-klu", TRINE_DIRECT_LU_KLU},
+                                               {NULL, 0}};
+
+/** The value of an option that may have none is part of the option's own word. */
+static const char *misplaced_value(const struct options *o, const char *arg)
+{
+    for (const struct choice *c = factor_choices; o->factor && c->name; c++)
+        if (!strcmp(arg, c->name)) return "--factor";
+    return o->steps && (!strcmp(arg, "cpu") || !strcmp(arg, "cuda")) ? "--steps" : NULL;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -23,21 +41,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'j': o->json = true; return 0;
     case KEY_FACTOR: o->factor = true; return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
     case KEY_FOREST: o->forest = true; return 0;
+    case KEY_STEPS: o->steps = arg ? arg : "auto"; return 0;
     case ARGP_KEY_ARG:
+        if (misplaced_value(o, arg) && access(arg, F_OK))
+            return refuse(state, "write %s=%s", misplaced_value(o, arg), arg);
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
         return 0;
-    case ARGP_KEY_END: return o->path ? 0 : refuse(state, "info: no matrix file");
+    case ARGP_KEY_END: return o->path && *o->path ? 0 : refuse(state, "info: no matrix file");
     default: return parse_limit(key, arg, state, &o->limits);
     }
 }
 
 static const struct argp_option options[] = {
-    {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
-     "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging",
+    {"factor", KEY_FACTOR, "METHOD", OPTION_ARG_OPTIONAL,
+     "factor the matrix by a method of trine solve: auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu; of those with supernodes "
+     "(cholesky, lu, auto) show those of L and U: levels, sizes, explicit zeros, before and after merging",
      0},
     {"forest", KEY_FOREST, NULL, 0,
      "show how much of the weight off the diagonal [0,n]-factors of the graph cover, and the paths and cycles for n = 2",
+     0},
+    {"steps", KEY_STEPS, "auto|cpu|cuda", OPTION_ARG_OPTIONAL,
+     "show in how many steps partitioned inverses solve the triangles, what that takes of entries and memory, and which method is chosen by "
+     "itself; on this device",
      0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object", 0},
@@ -194,12 +220,16 @@ int command_info(int argc, char **argv)
     struct levels lower, upper;
     struct factor_statistics *factor = NULL;
     struct forest_statistics forest;
+    struct step_statistics steps;
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
     if (!status) status = read_matrix(ctx, &A, o.path, 0, &o.limits);
     step_end();
     step_begin("analysing");
     if (!status) status = trine_matrix_get_info(A, &info);
+    if (!status && (o.factor || o.forest) && info.n_rows != info.n_cols)
+        status = trine_fail(TRINE_ERR_STRUCTURE, "%s: the matrix is %lld x %lld, and %s is for square ones", o.path,
+                            (long long)info.n_rows, (long long)info.n_cols, o.factor ? "--factor" : "--forest");
     if (!status) status = trine_matrix_get_structure(A, &s);
     if (!status) status = find_levels(ctx, A, TRINE_LOWER, &s, &lower);
     if (!status) status = find_levels(ctx, A, TRINE_UPPER, &s, &upper);
@@ -210,10 +240,15 @@ int command_info(int argc, char **argv)
     step_begin("forest");
     if (!status && o.forest) status = forest_statistics_make(ctx, A, &forest);
     step_end();
+    const bool has_triangles = !status && s.n_rows == s.n_cols && s.n_rows;
+    step_begin("triangles");
+    if (!status && o.steps && has_triangles) status = step_statistics_make(A, o.steps, &steps);
+    step_end();
     if (status) {
         code = fail_status(status);
     } else {
         (o.json ? print_json : print_text)(o.path, &info, &s, &lower, &upper);
+        if (o.steps && has_triangles) step_statistics_print(&steps, o.json);
         if (factor) factor_statistics_print(factor, o.json);
         if (o.forest) forest_statistics_print(&forest, o.json);
         if (o.json) json_end();

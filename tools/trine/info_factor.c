@@ -162,6 +162,7 @@ trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_dir
     TRY(s->library->factor_info(F, &s->factor));
     snprintf(s->reason, sizeof s->reason, "%s", s->factor.reason);
     s->factor.reason = s->reason;
+    if (s->factor.method != TRINE_DIRECT_CHOLESKY && s->factor.method != TRINE_DIRECT_LU) goto done;
     for (int upper = 0; upper < (s->factor.diag_L == TRINE_UNIT ? 2 : 1); upper++) {
         s->triangles[upper].name = upper ? "U" : "L";
         TRY(s->library->factor_panels(F, upper ? TRINE_UPPER : TRINE_LOWER, &panels));
@@ -188,6 +189,8 @@ void factor_statistics_print(const struct factor_statistics *s, bool json)
     }
     printf("\nfactor      %s: %s; ordering %s, fill %.2f\n", s->library->method_name(f->method), f->reason,
            s->library->ordering_name(f->ordering), f->fill);
+    if (!s->count)
+        printf("            %s entries in L, %s in U; no supernodes\n", grouped(f->nnz_L), grouped(f->nnz_U));
     for (int i = 0; i < s->count; i++) print_triangle(&s->triangles[i], i ? f->nnz_U : f->nnz_L);
 }
 

@@ -18,8 +18,10 @@ struct iteration_options {
 /** The options, for the table of `trine solve` and its parser: ARGP_ERR_UNKNOWN if key is none of them. */
 enum { KEY_PRECOND = 600, KEY_RESTART, KEY_TOLERANCE, KEY_MOST_STEPS, KEY_MIXED, KEY_PLOT, KEY_FACTORS, KEY_GRID };
 #define ITERATION_OPTIONS                                                                                           \
+    {NULL, 0, NULL, 0, "Iterative methods:", 3},                                                                    \
     {"precond", KEY_PRECOND, "NAME", 0,                                                                             \
-     "preconditioner of the iterative methods (default none; auto chooses); with --method auto, GMRES", 0},          \
+     "preconditioner: none (default), auto, jacobi, diagp1, diagp2, l1, tridiag, alg-tri, alg-tri-block, alt-o, "    \
+     "alt-i, mos-d, mos-a, adi, ilu0, iluk, ilut, ic0, isai, multilevel; with --method auto, GMRES", 0},             \
     {"m", KEY_FACTORS, "M", 0,                                                                                      \
      "factors of alt-o, alt-i, mos-d, mos-a (default 4); steps of isai and multilevel, level of iluk (default 1)", 0}, \
     {"grid", KEY_GRID, "NXxNY", 0, "adi: the grid, x fastest", 0},                                                  \

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -30,12 +31,18 @@ static int help(void)
 
 static int run(int argc, char **argv)
 {
+    static char to_help[] = "--help";
     if (argc < 2) return fail(EXIT_USAGE, "no command; `trine --help` lists them");
     const char *name = argv[1];
+    if (!strcmp(name, "help") && argc == 3) { /* trine help solve: trine solve --help */
+        name = argv[1] = argv[2];
+        argv[2] = to_help;
+    }
     if (!strcmp(name, "--help") || !strcmp(name, "-?") || !strcmp(name, "-h") || !strcmp(name, "help")) return help();
     if (!strcmp(name, "--version") || !strcmp(name, "-V")) name = "version";
     for (int i = 0; i < N_COMMANDS; i++)
         if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    if (!access(name, R_OK)) return fail(EXIT_USAGE, "%s is a file, not a command: trine solve %s", name, name);
     return fail(EXIT_USAGE, "there is no command \"%s\"; `trine --help` lists them", name);
 }
 

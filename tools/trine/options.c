@@ -13,14 +13,17 @@ enum { KEY_HELP = 'h', KEY_USAGE = 1000 }; /* not '?': to argp that is also an o
 
 enum fault { FAULT_NONE, FAULT_UNKNOWN, FAULT_NO_VALUE };
 
+/** The end of a table; headings of groups have no name either. */
+static bool is_end(const struct argp_option *o) { return !o->name && !o->key && !o->doc; }
+
 /** What is wrong with arg, one or several short options: "-j" or "-jx". */
 static enum fault find_fault(const struct argp *argp, const char *arg)
 {
     if (arg[0] != '-' || arg[1] == '-') return FAULT_NONE;
     for (const char *c = arg + 1; *c; c++) {
         const struct argp_option *o = argp->options;
-        while (o->name && o->key != *c) o++;
-        if (!o->name && *c != KEY_HELP) return FAULT_UNKNOWN;
+        while (!is_end(o) && o->key != *c) o++;
+        if (is_end(o) && *c != KEY_HELP) return FAULT_UNKNOWN;
         if (o->arg) return c[1] ? FAULT_NONE : FAULT_NO_VALUE;
     }
     return FAULT_NONE;
@@ -70,8 +73,8 @@ int parse_options(const struct argp *argp, int argc, char **argv, struct parse *
     const char *bad = input->bad ? input->bad : "?";
     if (find_fault(argp, bad) == FAULT_NO_VALUE)
         return fail(EXIT_USAGE, "%s needs a value; `%s --help` explains it", bad, name);
-    for (const struct argp_option *o = argp->options; o->name; o++)
-        if (o->arg && !strncmp(bad, "--", 2) && !strcmp(bad + 2, o->name))
+    for (const struct argp_option *o = argp->options; !is_end(o); o++)
+        if (o->name && o->arg && !strncmp(bad, "--", 2) && !strcmp(bad + 2, o->name))
             return fail(EXIT_USAGE, "%s needs a value; `%s --help` explains it", bad, name);
     return fail(EXIT_USAGE, "option %s is not known; `%s --help` lists them", bad, name);
 }

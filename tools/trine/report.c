@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,6 +79,13 @@ double step_end(void)
 
 /* ------------------------------------------------------------------ errors */
 
+/** File names and file contents may hold anything: still one line. */
+static void make_one_line(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+}
+
 int fail(enum exit_code code, const char *format, ...)
 {
     step_end();
@@ -86,10 +94,17 @@ int fail(enum exit_code code, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (char *c = line; *c; c++) /* file names and file contents may hold anything: still one line */
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    make_one_line(line);
     fprintf(stderr, "trine: %s\n", line);
     return code;
+}
+
+void say(const char *kind, const char *message)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s", message);
+    make_one_line(line);
+    fprintf(stderr, "%strine: %s: %s\n", step.running && step.watched ? "\r\033[K" : "", kind, line);
 }
 
 int fail_status(trine_status status)
@@ -118,6 +133,22 @@ const char *grouped(int64_t number)
     }
     text[used] = '\0';
     return text;
+}
+
+void add_string(struct strings *strings, const char *text)
+{
+    char **items = realloc(strings->items, ((size_t)strings->count + 1) * sizeof *items);
+    if (!items) return;
+    strings->items = items;
+    items[strings->count] = strdup(text);
+    strings->count += items[strings->count] != NULL;
+}
+
+void free_strings(struct strings *strings)
+{
+    for (int64_t i = 0; i < strings->count; i++) free(strings->items[i]);
+    free(strings->items);
+    *strings = (struct strings){0};
 }
 
 static bool json_first;
@@ -197,4 +228,15 @@ void json_numbers(const char *key, const double *values, int64_t count)
     json_key(key);
     for (int64_t i = 0; i < count; i++) printf("%s%.9g", i ? ", " : "[", values[i]);
     printf("%s", count ? "]" : "[]");
+}
+
+void json_strings(const char *key, const struct strings *values)
+{
+    json_key(key);
+    putchar('[');
+    for (int64_t i = 0; i < values->count; i++) {
+        if (i) printf(", ");
+        json_text(values->items[i]);
+    }
+    putchar(']');
 }

@@ -1,53 +1,53 @@
 /* trine solve: read, choose, factor, solve, and say how well and how fast. */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "host_vector.h"
-#include "iterative.h"
-#include "solvers.h"
+#include "solve.h"
 
-enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR, KEY_NO_CONDITION };
+enum { KEY_REFINE = 256, KEY_REPEAT, KEY_NO_CONDITION, KEY_TRIANGLES };
 enum { MOST_STEPS = 10 }; /* of refinement, where nobody chose a number: each adds digits, or it ends */
 static const double most_error = 10; /* backward error, in eps, that is taken without a word */
 
-struct options {
-    struct parse parse;
-    const char *path, *rhs_path, *device, *out;
-    int rhs, method, ordering, precision, refine, repeat;
-    bool json, single_factor, refine_given, no_condition;
-    trine_read_options limits;
-    struct iteration_options iteration;
-};
-
-static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO},       {"metis", TRINE_ORDERING_METIS},
-                                                 {"amd", TRINE_ORDERING_AMD},         {"colamd", TRINE_ORDERING_COLAMD},
-                                                 {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
-static const struct choice rhs_choices[] = {
-    {"ones", RHS_ONES}, {"sin", RHS_SIN}, {"thesis", RHS_THESIS}, {"random", RHS_RANDOM}, {NULL, 0}};
-
 /** An iterative method is asked for, by its name or by a preconditioner. */
-static bool iterates(const struct options *o)
+static bool iterates(const struct solve_options *o)
 {
     return is_iterative((enum method)o->method) || (o->method == METHOD_AUTO && o->iteration.precond_given);
 }
 
-/** Options of one kind of method beside the other. */
-static error_t check_iteration(struct argp_state *state, const struct options *o)
+/** Options of one kind of method beside another. */
+static error_t check_method(struct argp_state *state, const struct solve_options *o)
 {
+    const enum method method = (enum method)o->method;
+    const struct factoring_options *f = &o->factoring;
     if (o->iteration.given && !iterates(o))
         return refuse(state, "%s is for iterative methods: add --method gmres, fgmres, bicgstab, cg or minres",
                       o->iteration.given);
-    const char *direct = o->refine_given ? "--refine" : o->single_factor ? "--single-factor" : NULL;
+    const char *direct = o->refine_given ? "--refine" : o->triangles ? "--triangles" : f->given;
     if (direct && iterates(o)) return refuse(state, "%s is for direct methods", direct);
-    return 0;
+    if (o->iteration.precond.method == TRINE_PRECOND_ADI && !o->iteration.precond.nx)
+        return refuse(state, "--precond adi needs the grid of the matrix: add --grid NXxNY");
+    if (f->given && !is_factorization(method))
+        return refuse(state, "%s is for factorizations, and --method %s is none", f->given,
+                      choice_name(method_choices, o->method));
+    if (o->triangles && method != METHOD_TRIANGULAR && (!is_factorization(method) || method == METHOD_CUDSS))
+        return refuse(state, "--triangles is for --method triangular and for factors, not for --method %s",
+                      choice_name(method_choices, o->method));
+    if (o->triangles && (f->solver == TRINE_SOLVER_SUPERNODAL || f->solver == TRINE_SOLVER_LIBRARY))
+        return refuse(state, "--triangles is for --solver general, not for --solver %s",
+                      choice_name(solver_choices, f->solver));
+    return check_factoring(state, f);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct solve_options *o = state->input;
     switch (key) {
     case 'r':
         o->rhs_path = arg;
@@ -56,26 +56,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             if (!strcmp(arg, c->name)) o->rhs = c->value;
         return 0;
     case 'm': return choose(state, "--method", arg, method_choices, &o->method);
-    case KEY_ORDERING: return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
+    case KEY_TRIANGLES: return choose(state, "--triangles", arg, triangle_choices, &o->triangles);
     case 'd': o->device = arg; return 0;
     case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
-    case KEY_SINGLE_FACTOR: o->single_factor = true; return 0;
     case KEY_NO_CONDITION: o->no_condition = true; return 0;
     case KEY_REFINE: o->refine_given = true; return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
     case KEY_REPEAT: return parse_count(state, "--repeat", arg, 1, 1000000, &o->repeat);
     case 'o': o->out = arg; return 0;
     case 'j': o->json = true; return 0;
+    case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->single_factor && o->refine_given && !o->refine)
+        if (o->factoring.single && o->refine_given && !o->refine)
             return refuse(state, "--single-factor needs refinement, and --refine is 0");
-        if (!o->path) return refuse(state, "solve: no matrix file");
-        return check_iteration(state, o);
+        if (!o->path || !*o->path) return refuse(state, "solve: no matrix file");
+        return check_method(state, o);
     default: {
-        const error_t error = parse_iteration(key, arg, state, &o->iteration);
+        error_t error = parse_iteration(key, arg, state, &o->iteration);
+        if (error == ARGP_ERR_UNKNOWN) error = parse_factoring(key, arg, state, &o->factoring);
         return error == ARGP_ERR_UNKNOWN ? parse_limit(key, arg, state, &o->limits) : error;
     }
     }
@@ -85,13 +86,14 @@ static const struct argp_option options[] = {
     {"rhs", 'r', "FILE|ones|sin|thesis|random", 0,
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
      "i = 1, 2, ..., s_i = sin(2 pi 8 i / n), i = 0, 1, ..., or uniform in (-1,1), the same in every run (default random)",
-     0},
+     1},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, partitioned-inverse (triangular, for many solves), tridiagonal, banded, cudss (NVIDIA's library, where it is installed), or iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
+     "auto; factorizations: cholesky, cholesky-simplicial, ldl, lu (SuperLU), lu-umfpack, lu-klu, cudss (NVIDIA's library, where it is "
+     "installed); for matrices of such a form: triangular, partitioned-inverse (triangular, for many solves), tridiagonal, banded; "
+     "iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
      "tridiagonal (also cyclic) if A is; banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a "
      "positive diagonal; else L D L^H or LU, by whichever library suits A",
      0},
-    {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
     {"device", 'd', "auto|cpu|cuda", 0,
      "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)",
      0},
@@ -101,23 +103,28 @@ static const struct argp_option options[] = {
      "at most N steps of iterative refinement, residuals in extended precision; a step that makes the backward error larger is undone, "
      "and the last (default: as many as help, where the backward error is above 10 eps)",
      0},
-    {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
-     "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve with refinement; where "
-     "that does not bring the backward error to 10 eps, the factor is taken in double precision, and a warning says so",
-     0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)",
+     0},
+    {"triangles", KEY_TRIANGLES, "METHOD", 0,
+     "how triangles are solved row by row: auto, serial, levelset, syncfree-csr, syncfree-csc, partitioned-inverse; of a factor: with "
+     "--solver general",
      0},
     {"no-condition", KEY_NO_CONDITION, NULL, 0,
      "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
      "precision is then solved all the same, unless the residual shows it",
      0},
+    FACTORING_OPTIONS,
     ITERATION_OPTIONS,
+    {NULL, 0, NULL, 0, "Files and output:", 4},
     {"out", 'o', "FILE", 0,
      "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
+    {"verbose", 'v', NULL, 0,
+     "say on stderr what is decided on the way, and why: orderings, what was tried and did not do, times; in JSON: log",
+     0},
     {0}};
 static const struct argp argp = {
     .options = options,
@@ -133,51 +140,46 @@ static const struct argp argp = {
 
 /* --------------------------------------------------------------- the solve */
 
-struct run {
-    const struct options *o;
-    struct problem p;
-    trine_context_info device;
-    trine_dtype t;
-    enum method method;
-    struct inverse inverse;
-    struct inverse adjoint;        /* for the condition; zeros: `inverse` has op H as well */
-    struct outcome outcome;
-    void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
-    void *device_b, *device_x;     /* on a GPU: where they go for the solve */
-    double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
-    /* of the general method on the same factor; -1 if not compared */
-    double general_setup_seconds, general_solve_seconds;
-    trine_accuracy accuracy;
-    double initial_backward_error; /* before refinement */
-    int refined;                   /* steps of refinement that x has had */
-    trine_condition condition;
-    double condition_seconds;      /* -1: not estimated */
-    bool no_digits;                /* the solution is there, and no good */
-    char warnings[1024];           /* of the library, "; " between them */
-};
-
-static void take_warning(void *user, int level, const char *message)
+static void take_warning(struct run *r, const char *message)
 {
-    (void)level;
-    char *warnings = ((struct run *)user)->warnings;
-    const size_t used = strlen(warnings), size = sizeof((struct run *)user)->warnings;
-    snprintf(warnings + used, size - used, "%s%s", used ? "; " : "", message);
+    const size_t used = strlen(r->warnings), size = sizeof r->warnings;
+    snprintf(r->warnings + used, size - used, "%s%s", used ? "; " : "", message);
+}
+
+/** What the library says: warnings come at the end, the rest as it happens. */
+static void take_message(void *user, int level, const char *message)
+{
+    struct run *r = user;
+    if (level <= 1) take_warning(r, message);
+    if (!r->o->verbose) return;
+    if (level > 1) say("log", message);
+    add_string(&r->log, message);
 }
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
 
-/** The solution must not take the place of what it is computed from, by whatever name. */
-static trine_status check_output(const struct options *o)
+/** What is written must not take the place of what it is computed from, by whatever name, nor of each other. And where
+ *  there is no such folder, this is known before the solve. */
+static trine_status check_output(const struct solve_options *o)
 {
-    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL};
-    const char *const outputs[] = {o->out, o->iteration.plot}, *const names[] = {"--out", "--plot"};
-    struct stat out, in;
-    for (int l = 0; l < 2; l++) {
-        if (!outputs[l] || stat(outputs[l], &out) || !S_ISREG(out.st_mode)) continue;
-        for (int k = 0; k < 2; k++)
-            if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    const struct factoring_options *f = &o->factoring;
+    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL, f->permutation};
+    const char *const outputs[] = {o->out, o->iteration.plot, f->permutation_out};
+    const char *const names[] = {"--out", "--plot", "--permutation-out"};
+    for (int l = 0; l < 3; l++) {
+        if (!outputs[l]) continue;
+        if (!*outputs[l]) return trine_fail(TRINE_ERR_ARGUMENT, "the name of %s is empty", names[l]);
+        for (int k = 0; k < 3; k++)
+            if (inputs[k] && is_same_file(outputs[l], inputs[k]))
                 return trine_fail(TRINE_ERR_ARGUMENT, "%s %s is the same file as %s, which is read", names[l],
                                   outputs[l], inputs[k]);
+        for (int k = 0; k < l; k++)
+            if (outputs[k] && (!strcmp(outputs[l], outputs[k]) || is_same_file(outputs[l], outputs[k])))
+                return trine_fail(TRINE_ERR_ARGUMENT, "%s and %s are both %s", names[k], names[l], outputs[l]);
+        char folder[PATH_MAX];
+        struct stat there;
+        if ((size_t)snprintf(folder, sizeof folder, "%s", outputs[l]) < sizeof folder && stat(dirname(folder), &there))
+            return trine_fail(TRINE_ERR_IO, "%s cannot be written: %s: %s", outputs[l], folder, strerror(errno));
     }
     return TRINE_SUCCESS;
 }
@@ -212,7 +214,10 @@ static trine_status make_rhs(struct run *r)
     p->nrhs = 1;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
-        TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
+        if (access(r->o->rhs_path, F_OK))
+            FAIL(TRINE_ERR_IO, "--rhs %s is none of ones, sin, thesis, random, and no file: %s", r->o->rhs_path,
+                 strerror(errno));
+        TRY(read_vectors(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
         if (rows != p->n || cols < 1)
             FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows",
                  r->o->rhs_path, (long long)rows, (long long)cols, (long long)p->n);
@@ -292,20 +297,10 @@ static trine_status compare_with_general(struct run *r)
                          &shortest));
 done:
     step_end();
-    destroy_inverse(&general);
+    destroy_inverse(&r->p, &general);
     trine_free(r->p.ctx, TRINE_HOST, x);
     if (status) r->general_setup_seconds = r->general_solve_seconds = -1;
     return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
-}
-
-/** The smallest number of solves for which set-up and solves by panels take no longer than those of the general
- *  method; -1: none. */
-static int64_t solves_to_pay(const struct run *r)
-{
-    const double setup = r->outcome.analyse_seconds + r->outcome.numeric_seconds - r->general_setup_seconds;
-    const double gain = r->general_solve_seconds - r->solve_seconds;
-    if (setup <= 0) return gain >= 0 ? 0 : -1;
-    return gain > 0 ? (int64_t)ceil(setup / gain) : -1;
 }
 
 /* ------------------------------------------------------------- is it right? */
@@ -378,7 +373,7 @@ done:
 static trine_status refine_as_needed(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
-    const struct options *o = r->o;
+    const struct solve_options *o = r->o;
     step_begin("checking");
     TRY(measure(r, NULL));
     step_end();
@@ -405,7 +400,7 @@ static trine_status check_solution(struct run *r)
         snprintf(
             text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
             r->o->refine_given && !r->o->refine ? ", and refinement was not asked for" : ", also after refinement");
-        take_warning(r, 1, text);
+        take_warning(r, text);
     }
     return TRINE_SUCCESS;
 }
@@ -446,7 +441,7 @@ done:
 
 /** Digits of x that errors as large as they can be leave, in norm: those of the normwise backward error times the
  *  condition, or of the componentwise one times that after scaling, whichever promises more. */
-static int right_digits(const struct run *r)
+int right_digits(const struct run *r)
 {
     const double eps = trine_dtype_eps(r->t);
     const double normwise = r->condition.condition * fmax(r->accuracy.backward_error, 1) * eps;
@@ -483,8 +478,22 @@ static trine_status judge(struct run *r)
             r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
     r->no_digits = false;
     if (known && !right_digits(r))
-        take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
+        take_warning(r, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
     return TRINE_SUCCESS;
+}
+
+/** What was asked for, and this factor does not have. */
+static void tell_unheeded(struct run *r)
+{
+    char text[400];
+    const struct outcome *c = &r->outcome;
+    if (r->p.single_factor && !c->supernodal) {
+        snprintf(text, sizeof text, "the factor is in double precision: %s", c->solver_reason);
+        take_warning(r, text);
+        r->p.single_factor = false;
+    }
+    if (r->o->factoring.solver == TRINE_SOLVER_LIBRARY && strcmp(c->solver, "library") != 0)
+        take_warning(r, "--solver library is for CHOLMOD, KLU and UMFPACK on a CPU in double precision: trine solves");
 }
 
 /** Everything from the factorization to x, with what there is of a factorization. */
@@ -494,6 +503,7 @@ static trine_status solve_with_factor(struct run *r)
     step_begin("factoring and analysing");
     TRY(set_up_inverse(&r->p, r->method, TRINE_N, &r->inverse, &r->outcome));
     step_end();
+    tell_unheeded(r);
     step_begin("solving");
     TRY(solve_repeatedly(r, &r->inverse, r->x, r->o->repeat, &r->solve_seconds, &r->solve_min_seconds));
     step_end();
@@ -521,7 +531,7 @@ static trine_status solve_system(struct run *r)
             why, sizeof why,
             "the factor is in double precision: in single precision the componentwise backward error stays at %.3g eps",
             error_of(r));
-    take_warning(r, 1, why);
+    take_warning(r, why);
     r->p.single_factor = false;
     return solve_with_factor(r);
 }
@@ -548,28 +558,36 @@ static trine_status run_all(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
     struct problem *p = &r->p;
-    const struct options *o = r->o;
+    const struct solve_options *o = r->o;
     const char *reason;
     TRY(check_output(o));
     /* where "auto" may be a GPU */
     TRY(trine_context_create(&p->ctx, iterates(o) && !strcmp(o->device, "auto") ? "cpu" : o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
-    TRY(trine_context_set_log(p->ctx, take_warning, r, 1));
+    TRY(trine_context_set_log(p->ctx, take_message, r, o->verbose ? 2 : 1));
     TRY(read_input(r));
     TRY(make_rhs(r));
-    p->ordering = (trine_ordering)o->ordering;
-    p->single_factor = o->single_factor;
+    p->single_factor = o->factoring.single;
+    p->triangles = (trine_triangular_method)o->triangles;
+    p->factoring = &o->factoring;
     p->on_gpu = r->device.space == TRINE_DEVICE;
     p->adjoint = !o->no_condition;
     p->iteration = &o->iteration;
     const enum method chosen = r->method = choose_method(p, (enum method)o->method, &reason);
-    if (o->single_factor && (r->t == TRINE_S || r->t == TRINE_C || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
+    const bool panels = chosen == METHOD_AUTO || chosen == METHOD_CHOLESKY || chosen == METHOD_LU;
+    if (p->single_factor && (r->t == TRINE_S || r->t == TRINE_C || !panels))
         FAIL(TRINE_ERR_UNSUPPORTED,
              "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
              choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
+    if (o->factoring.permutation) {
+        TRY(read_order(p->ctx, o->factoring.permutation, p->n, &o->limits, &r->order));
+        p->order = r->order;
+    }
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen),
                                   .nnz_factor = p->info.nnz,
                                   .fill = 1,
+                                  .solver = "",
+                                  .trial_error = -1,
                                   .levels_lower = -1,
                                   .levels_upper = -1,
                                   .order_seconds = -1,
@@ -587,6 +605,7 @@ static trine_status run_all(struct run *r)
         if (!o->no_condition) TRY(estimate_condition(r));
         TRY(judge(r));
     }
+    if (r->inverse.order) TRY(write_order(p->ctx, o->factoring.permutation_out, p->n, r->inverse.order));
     if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
 done:
     return status;
@@ -595,8 +614,10 @@ done:
 static void destroy_all(struct run *r)
 {
     const trine_context ctx = r->p.ctx;
-    destroy_inverse(&r->inverse);
-    destroy_inverse(&r->adjoint);
+    destroy_inverse(&r->p, &r->inverse);
+    destroy_inverse(&r->p, &r->adjoint);
+    trine_free(ctx, TRINE_HOST, r->order);
+    free_strings(&r->log);
     trine_free(ctx, TRINE_HOST, r->b);
     trine_free(ctx, TRINE_HOST, r->x);
     trine_free(ctx, TRINE_HOST, r->s);
@@ -606,167 +627,19 @@ static void destroy_all(struct run *r)
     trine_context_destroy(&r->p.ctx);
 }
 
-/* ---------------------------------------------------------------- reporting */
-
-/** The phases in the order in which they ran. */
-enum { N_PHASES = 10 };
-struct phase {
-    const char *name, *key;
-    double seconds;
-};
-static void list_phases(const struct run *r, struct phase phases[N_PHASES])
-{
-    const struct outcome *c = &r->outcome;
-    const struct phase list[N_PHASES] = {{"read", "read_seconds", r->read_seconds},
-                                         {"check", "check_seconds", r->check_seconds},
-                                         {"order", "order_seconds", c->order_seconds},
-                                         {"symbolic", "symbolic_seconds", c->symbolic_seconds},
-                                         {"factor", "factor_seconds", c->factor_seconds},
-                                         {"analyse", "analyse_seconds", c->analyse_seconds},
-                                         {"numeric", "numeric_seconds", c->numeric_seconds},
-                                         {"solve", "solve_seconds", r->solve_seconds},
-                                         {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
-                                         {"condition", "condition_seconds", r->condition_seconds}};
-    memcpy(phases, list, sizeof list);
-}
-
-static const char *symmetry_words(const struct run *r)
-{
-    const trine_matrix_structure *s = &r->p.structure;
-    return s->symmetric           ? "symmetric"
-           : s->hermitian         ? "Hermitian"
-           : s->pattern_symmetric ? "symmetric pattern"
-                                  : "unsymmetric";
-}
-
-static void print_condition(const struct run *r)
-{
-    printf("condition       %.3g (1-norm, estimated)", r->condition.condition);
-    if (r->condition.scaled < r->condition.condition)
-        printf(", %.3g with rows and columns scaled", r->condition.scaled);
-    printf(": about %d digits can be right\n", right_digits(r));
-}
-
-static void print_text(const struct run *r)
-{
-    const struct options *o = r->o;
-    const struct problem *p = &r->p;
-    const struct outcome *c = &r->outcome;
-    struct phase phases[N_PHASES];
-    printf("matrix          %s\n", o->path);
-    printf("                n = %s, %s entries (%.1f a row), %s%s\n", grouped(p->n), grouped(p->info.nnz),
-           (double)p->info.nnz / (double)p->n, symmetry_words(r),
-           p->info.pattern ? "; a pattern file: the values are made up" : "");
-    printf("device          %s%s%s%s\n", r->device.name, *r->device.fallback ? " (" : "", r->device.fallback,
-           *r->device.fallback ? ")" : "");
-    printf("precision       %s\n", choice_name(precision_choices, (int)r->t));
-    printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "",
-           c->ordering ? c->ordering : "");
-    if (c->factor_seconds >= 0)
-        printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
-    if (*c->kernel) printf("solve           %s", c->kernel);
-    const char *levels = c->supernodal ? "levels" : "level sets";
-    if (c->levels_lower >= 0) printf(", %s %s of L", grouped(c->levels_lower), levels);
-    if (c->levels_upper >= 0) printf(", %s %s of U", grouped(c->levels_upper), levels);
-    if (*c->kernel) printf("\n");
-    if (o->rhs == RHS_FILE)
-        printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
-    else
-        printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES     ? "(1, 1, ...)"
-                                                    : o->rhs == RHS_SIN    ? "(sin 1, sin 2, ...)"
-                                                    : o->rhs == RHS_THESIS ? "(sin(2 pi 8 i / n)), i = 0, 1, ..."
-                                                                           : "random in (-1, 1)");
-    if (r->inverse.iteration) print_iteration_text(r->inverse.iteration);
-    printf("\n");
-    list_phases(r, phases);
-    for (int i = 0; i < N_PHASES; i++)
-        if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
-    if (o->repeat > 1)
-        printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
-    if (r->general_solve_seconds >= 0) {
-        const int64_t pays = solves_to_pay(r);
-        printf("general    %12.6f s a solve, after %.6f s of analysis and numeric set-up\n", r->general_solve_seconds,
-               r->general_setup_seconds);
-        if (pays >= 0)
-            printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays),
-                   pays == 1 ? "" : "s");
-        else printf("           the set-up of the panels does not pay: the general method is faster\n");
-    }
-    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error,
-           trine_dtype_eps(r->t), r->accuracy.componentwise / trine_dtype_eps(r->t));
-    if (r->refined)
-        printf("                %.3g eps before %s of refinement\n", r->initial_backward_error,
-               r->refined == 1 ? "a step" : "steps");
-    printf("residual        %.3g\n", r->accuracy.residual);
-    if (r->condition_seconds >= 0) print_condition(r);
-    if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
-    if (o->out) printf("solution        %s\n", o->out);
-    if (o->iteration.plot) printf("plot            %s\n", o->iteration.plot);
-}
-
-static void print_json(const struct run *r)
-{
-    const struct options *o = r->o;
-    const struct outcome *c = &r->outcome;
-    struct phase phases[N_PHASES];
-    json_begin();
-    json_string("matrix", o->path);
-    json_integer("n", r->p.n);
-    json_integer("nnz", r->p.info.nnz);
-    json_string("method", c->method);
-    json_string("reason", c->reason);
-    json_string("ordering", c->ordering ? c->ordering : "none");
-    json_string("kernel", c->kernel);
-    json_string("warnings", r->warnings);
-    json_string("device", r->device.space == TRINE_DEVICE ? "cuda" : "cpu");
-    json_string("device_name", r->device.name);
-    json_string("device_fallback", r->device.fallback);
-    json_integer("threads", r->device.threads);
-    json_string("precision", choice_name(precision_choices, (int)r->t));
-    json_string("rhs", o->rhs == RHS_FILE ? o->rhs_path : choice_name(rhs_choices, o->rhs));
-    json_integer("nrhs", r->p.nrhs);
-    json_integer("refine", r->refined);
-    json_integer("repeat", o->repeat);
-    json_integer("nnz_factor", c->nnz_factor);
-    json_number("fill", c->fill);
-    json_integer("levels_lower", c->levels_lower);
-    json_integer("levels_upper", c->levels_upper);
-    list_phases(r, phases);
-    for (int i = 0; i < N_PHASES; i++) json_number(phases[i].key, phases[i].seconds >= 0 ? phases[i].seconds : 0);
-    json_number("solve_min_seconds", r->solve_min_seconds);
-    json_boolean("supernodal", c->supernodal);
-    if (r->general_solve_seconds >= 0) {
-        json_number("general_setup_seconds", r->general_setup_seconds);
-        json_number("general_solve_seconds", r->general_solve_seconds);
-        json_integer("solves_to_pay", solves_to_pay(r));
-    }
-    if (r->inverse.iteration) print_iteration_json(r->inverse.iteration);
-    json_number("backward_error", r->accuracy.backward_error);
-    json_number("initial_backward_error", r->initial_backward_error);
-    json_number("componentwise_error", r->accuracy.componentwise);
-    json_number("residual", r->accuracy.residual);
-    if (r->condition_seconds >= 0) {
-        json_number("condition", r->condition.condition);
-        json_number("scaled_condition", r->condition.scaled);
-        json_integer("condition_solves", r->condition.solves);
-    }
-    if (r->s) json_number("solution_error", solution_error(r->t, r->x, r->s, r->p.n));
-    json_end();
-}
-
 int command_solve(int argc, char **argv)
 {
-    struct options o = {.rhs = RHS_RANDOM,
-                        .device = "auto",
-                        .repeat = 1,
-                        .iteration = {.tolerance = 1e-6, .precond.method = preconditioner_none()}};
+    struct solve_options o = {.rhs = RHS_RANDOM,
+                              .device = "auto",
+                              .repeat = 1,
+                              .iteration = {.tolerance = 1e-6, .precond.method = preconditioner_none()}};
     int code = parse_options(&argp, argc, argv, &o.parse);
     if (code) return code;
     struct run r = {.o = &o};
     const trine_status status = run_all(&r);
     if (status) code = r.no_digits ? fail(EXIT_NO_DIGITS, "%s", trine_last_error()) : fail_status(status);
-    else (o.json ? print_json : print_text)(&r);
-    if (!status && *r.warnings) fprintf(stderr, "trine: warning: %s\n", r.warnings);
+    else (o.json ? print_solve_json : print_solve_text)(&r);
+    if (!status && *r.warnings) say("warning", r.warnings);
     if (!status && r.inverse.iteration && *r.inverse.iteration->failure)
         code = fail(EXIT_NO_DIGITS, "%s: %s", o.path, r.inverse.iteration->failure);
     destroy_all(&r);

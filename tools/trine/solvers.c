@@ -1,5 +1,6 @@
 /* The methods: a plan each, handed out as an operator, and what is known of it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "solvers.h"
 
@@ -23,6 +24,28 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"cg", METHOD_CG},
                                         {"minres", METHOD_MINRES},
                                         {NULL, 0}};
+const struct choice triangle_choices[] = {{"auto", TRINE_TRI_AUTO},
+                                          {"serial", TRINE_TRI_SERIAL},
+                                          {"levelset", TRINE_TRI_LEVELSET},
+                                          {"syncfree-csr", TRINE_TRI_SYNCFREE_CSR},
+                                          {"syncfree-csc", TRINE_TRI_SYNCFREE_CSC},
+                                          {"partitioned-inverse", TRINE_TRI_PARTITIONED_INVERSE},
+                                          {NULL, 0}};
+
+bool is_factorization(enum method method)
+{
+    switch (method) {
+    case METHOD_AUTO:
+    case METHOD_CHOLESKY:
+    case METHOD_CHOLESKY_SIMPLICIAL:
+    case METHOD_LDL:
+    case METHOD_LU:
+    case METHOD_LU_UMFPACK:
+    case METHOD_LU_KLU:
+    case METHOD_CUDSS: return true;
+    default: return false;
+    }
+}
 
 /* -------------------------------------------------------------- triangular */
 
@@ -34,6 +57,8 @@ static trine_status set_up_triangular(const struct problem *p, trine_triangular_
         .other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops, .method = method};
     trine_triangular plan = NULL;
     trine_triangular_info info;
+    if (!p->structure.lower_triangular && !p->structure.upper_triangular)
+        FAIL(TRINE_ERR_STRUCTURE, "the matrix is not triangular: it has entries on both sides of the diagonal");
     TRY(trine_triangular_analyse(p->ctx, &plan, p->A, &options));
     TRY(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
     TRY(trine_triangular_check(plan, NULL));
@@ -95,12 +120,23 @@ static int add_panels(char *text, size_t size, const trine_supernodal_info *info
     return used;
 }
 
+static const char *factoring_library(trine_direct_method method)
+{
+    switch (method) {
+    case TRINE_DIRECT_CUDSS: return "cuDSS";
+    case TRINE_DIRECT_LU: return "SuperLU";
+    case TRINE_DIRECT_LU_UMFPACK: return "UMFPACK";
+    case TRINE_DIRECT_LU_KLU: return "KLU";
+    default: return "CHOLMOD";
+    }
+}
+
 /** What solves: "supernodal, 812 panels in L" or the methods' names. */
 static void describe_kernel(const trine_direct_info *info, char *text, size_t size)
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
     if (info->solver == TRINE_SOLVER_LIBRARY) {
-        snprintf(text, size, "cuDSS");
+        snprintf(text, size, "%s's own", factoring_library(info->factor.method));
     } else if (info->solver == TRINE_SOLVER_SUPERNODAL) {
         static const char *const inverted[] = {[TRINE_INVERT_NONE] = "",
                                                [TRINE_INVERT_OFF] = ", inverted",
@@ -127,26 +163,34 @@ static void report_direct(const trine_direct_info *info, trine_direct_method met
     o->nnz_factor = F->nnz_L + F->nnz_U - F->n;
     o->fill = F->fill;
     o->supernodal = info->solver == TRINE_SOLVER_SUPERNODAL;
-    o->levels_lower = o->supernodal ? info->lower_panels.levels_merged : info->lower.levels;
-    o->levels_upper = o->supernodal ? info->upper_panels.levels_merged : info->upper.levels;
+    o->solver = choice_name(solver_choices, info->solver);
+    snprintf(o->solver_reason, sizeof o->solver_reason, "%s", info->reason);
+    o->trial_error = F->trial_error;
+    o->plan_refine = F->refine;
+    o->analyse_seconds = o->numeric_seconds = -1;
+    if (info->solver != TRINE_SOLVER_LIBRARY) {
+        o->analyse_seconds = info->analyse_seconds;
+        o->numeric_seconds = info->numeric_seconds;
+        o->levels_lower = o->supernodal ? info->lower_panels.levels_merged : info->lower.levels;
+        o->levels_upper = o->supernodal ? info->upper_panels.levels_merged : info->upper.levels;
+    }
     o->order_seconds = F->order_seconds;
     o->symbolic_seconds = F->symbolic_seconds;
     o->factor_seconds = F->factor_seconds;
-    o->analyse_seconds = info->analyse_seconds;
-    o->numeric_seconds = info->numeric_seconds;
     describe_kernel(info, o->kernel, sizeof o->kernel);
 }
 
-static trine_status plan_of_factor(const struct problem *p, trine_factor F, const trine_direct_options *options,
-                                   trine_op *op, trine_direct_info *info)
+/** The order of the columns that the plan's factorization took, where somebody wants it. */
+static trine_status copy_order(const struct problem *p, trine_direct plan, struct inverse *inverse)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_direct plan = NULL;
-    TRY(library->create(p->ctx, &plan, F, p->A, options));
-    TRY(library->get_info(plan, info));
-    TRY(library->as_op(plan, op));
+    const int32_t *order;
+    if (!p->factoring->permutation_out) return TRINE_SUCCESS;
+    TRY(library->get_permutations(plan, NULL, &order, NULL, NULL));
+    if (!order) FAIL(TRINE_ERR_UNSUPPORTED, "--permutation-out: this factorization keeps its order to itself");
+    TRY(trine_alloc(p->ctx, TRINE_HOST, (size_t)p->n * sizeof *order, (void **)&inverse->order));
+    memcpy(inverse->order, order, (size_t)p->n * sizeof *order);
 done:
-    library->destroy(&plan);
     return status;
 }
 
@@ -154,28 +198,45 @@ static trine_status set_up_direct(const struct problem *p, trine_direct_method m
                                   struct inverse *inverse, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
+    trine_direct plan = NULL;
     trine_direct_info info;
+    const struct factoring_options *f = p->factoring;
     /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor
      * for it. */
-    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs},
-                                          .supernodal = {.single = p->single_factor},
-                                          .ops = p->adjoint ? ops | TRINE_H : ops};
+    const trine_direct_options options = {
+        .factor = {.method = method,
+                   .ordering = (trine_ordering)f->ordering,
+                   .pivot_threshold = f->pivot_threshold,
+                   .need_panels = p->single_factor || f->solver == TRINE_SOLVER_SUPERNODAL,
+                   .permutation = p->order},
+        .triangular = {.max_nrhs = p->nrhs, .method = p->triangles},
+        .solver = (trine_direct_solver)f->solver,
+        .supernodal = {.single = p->single_factor},
+        .ops = p->adjoint ? ops | TRINE_H : ops};
     TRY(direct_load(&library));
-    if (!inverse->factor)
-        TRY(library->factor(p->ctx, &inverse->factor, p->A,
-                            &(trine_factor_options){.method = method, .ordering = p->ordering}));
-    TRY(plan_of_factor(p, inverse->factor, &options, &inverse->op, &info));
+    if (options.solver == TRINE_SOLVER_LIBRARY) { /* which keeps its factor for that */
+        TRY(library->create(p->ctx, &plan, p->A, &options));
+    } else {
+        if (!inverse->factor) TRY(library->factor(p->ctx, &inverse->factor, p->A, &options.factor));
+        TRY(library->create_from_factor(p->ctx, &plan, inverse->factor, p->A, &options));
+    }
+    TRY(library->get_info(plan, &info));
+    TRY(library->as_op(plan, &inverse->op));
+    TRY(copy_order(p, plan, inverse));
     report_direct(&info, method, o);
 done:
+    if (plan) library->destroy(&plan);
     return status;
 }
 
 /* -------------------------------------------------------------- the inverse */
 
-static void drop_operator(struct inverse *inverse)
+static void drop_operator(const struct problem *p, struct inverse *inverse)
 {
     trine_work_destroy(&inverse->work);
     trine_op_destroy(&inverse->op);
+    trine_free(p->ctx, TRINE_HOST, inverse->order);
+    inverse->order = NULL;
 }
 
 /** The work with which it is applied. */
@@ -188,7 +249,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
                             struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    drop_operator(inverse);
+    drop_operator(p, inverse);
     if (is_iterative(method)) return set_up_iteration(p, method, p->iteration, &inverse->iteration, o);
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
@@ -199,7 +260,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     case METHOD_CUDSS: TRY(set_up_direct(p, TRINE_DIRECT_CUDSS, ops, inverse, o)); break;
     case METHOD_LU_UMFPACK: TRY(set_up_direct(p, TRINE_DIRECT_LU_UMFPACK, ops, inverse, o)); break;
     case METHOD_LU_KLU: TRY(set_up_direct(p, TRINE_DIRECT_LU_KLU, ops, inverse, o)); break;
-    case METHOD_TRIANGULAR: TRY(set_up_triangular(p, TRINE_TRI_AUTO, ops, &inverse->op, o)); break;
+    case METHOD_TRIANGULAR: TRY(set_up_triangular(p, p->triangles, ops, &inverse->op, o)); break;
     case METHOD_PARTITIONED_INVERSE:
         TRY(set_up_triangular(p, TRINE_TRI_PARTITIONED_INVERSE, ops, &inverse->op, o));
         break;
@@ -217,12 +278,16 @@ trine_status set_up_general(const struct problem *p, const struct inverse *inver
 {
     trine_status status = TRINE_SUCCESS;
     const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .solver = TRINE_SOLVER_GENERAL};
+    trine_direct plan = NULL;
     trine_direct_info info;
     *general = (struct inverse){0};
-    TRY(plan_of_factor(p, inverse->factor, &options, &general->op, &info));
+    TRY(library->create_from_factor(p->ctx, &plan, inverse->factor, p->A, &options));
+    TRY(library->get_info(plan, &info));
+    TRY(library->as_op(plan, &general->op));
     TRY(complete(p, general));
     *seconds = info.analyse_seconds + info.numeric_seconds;
 done:
+    library->destroy(&plan);
     return status;
 }
 
@@ -234,10 +299,10 @@ trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, co
     return trine_op_apply(inverse->op, op, NULL, B, NULL, X, &exec);
 }
 
-void destroy_inverse(struct inverse *inverse)
+void destroy_inverse(const struct problem *p, struct inverse *inverse)
 {
     destroy_iteration(&inverse->iteration);
-    drop_operator(inverse);
+    drop_operator(p, inverse);
     if (inverse->factor) library->factor_destroy(&inverse->factor);
 }
 
@@ -250,12 +315,14 @@ enum method choose_method(const struct problem *p, enum method method, const cha
     const trine_matrix_structure *s = &p->structure;
     *reason = "asked for";
     if (method == METHOD_AUTO && p->iteration->precond_given) return METHOD_ITERATIVE;
-    if (method == METHOD_AUTO) {
+    if (method == METHOD_AUTO && !p->factoring->given) {
         if (s->lower_triangular || s->upper_triangular) {
             method = METHOD_TRIANGULAR;
             *reason = s->lower_triangular && s->upper_triangular ? "the matrix is diagonal"
                       : s->lower_triangular                      ? "the matrix is lower triangular"
                                                                  : "the matrix is upper triangular";
+        } else if (p->triangles) {
+            return METHOD_AUTO; /* which bands have none of */
         } else if ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal) {
             method = METHOD_TRIDIAGONAL;
             *reason = s->lower_bandwidth > 1 || s->upper_bandwidth > 1 ? "the matrix is cyclic tridiagonal"

@@ -2,8 +2,7 @@
 #ifndef TRINE_SOLVERS_H
 #define TRINE_SOLVERS_H
 
-#include "command.h"
-#include "direct_loader.h"
+#include "factoring.h"
 
 /* METHOD_ITERATIVE has no name: it is what METHOD_AUTO becomes where a preconditioner is asked for. */
 enum method {
@@ -26,7 +25,8 @@ enum method {
     METHOD_MINRES,
     METHOD_ITERATIVE
 };
-extern const struct choice method_choices[];
+extern const struct choice method_choices[], triangle_choices[];
+bool is_factorization(enum method method); /* or may become one: AUTO */
 
 struct iteration_options;
 struct iteration;
@@ -40,7 +40,9 @@ struct problem {
     bool on_gpu;
     bool single_factor; /* the direct methods' panels in single precision */
     bool adjoint;       /* A^H is to be solved with as well */
-    trine_ordering ordering;
+    const int32_t *order; /* of the columns, from a file; or NULL */
+    trine_triangular_method triangles;
+    const struct factoring_options *factoring;
     const struct iteration_options *iteration;
 };
 
@@ -50,6 +52,10 @@ struct outcome {
     char reason[256];      /* why */
     char kernel[512];      /* which triangular solve runs; "" where there is none */
     const char *ordering;  /* NULL where nothing was ordered */
+    const char *solver;    /* of a factor: "supernodal", "general" or "library", and why; "" where there is none */
+    char solver_reason[256];
+    double trial_error;    /* of the factorization's trial solve, in eps; -1: none was made */
+    int64_t plan_refine;   /* steps of refinement in every solve, which the trial solve asked for */
     int64_t nnz_factor;    /* entries of L + U, the diagonal once; of the matrix itself where it is not factored */
     double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
     bool supernodal;       /* the triangular solves are by panels; levels_... count levels of panels */
@@ -62,7 +68,9 @@ struct inverse {
     trine_op op;         /* NULL: there is an iteration */
     struct iteration *iteration;
     trine_work work;     /* for nrhs right-hand sides, so that solves allocate nothing */
-    trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored */
+    trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored, or its
+                            library solves */
+    int32_t *order; /* of the columns, which the factorization took; NULL: nobody wants it */
 };
 
 /** The method asked for; of AUTO: triangular, then tridiagonal or banded, and else AUTO, for Cholesky or LU by what
@@ -79,6 +87,6 @@ trine_status set_up_general(const struct problem *p, const struct inverse *inver
 /** X = op(A)^-1 B for n x nrhs vectors or fewer in the context's space, column-major; may be asynchronous. */
 trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B,
                            const trine_dense *X);
-void destroy_inverse(struct inverse *inverse); /* also of a set-up that failed, or of zeros */
+void destroy_inverse(const struct problem *p, struct inverse *inverse); /* also of a set-up that failed, or of zeros */
 
 #endif
