@@ -13,7 +13,10 @@ typedef struct {
     TrineOptions options; /* to be set before the first set-up */
     TrineDevice device;
     TrineMatrix matrix;
+    int32_t *permutation; /* of a direct solve: the order of the columns; NULL: options.ordering says it */
+    trine_factor factor; /* of a direct solve */
     trine_direct direct;
+    trine_precond precond;
     trine_op inverse; /* of the matrix, or of its approximation; NULL: no set-up, or one that failed */
     PetscInt n;
     /* The last set-up. */
@@ -27,6 +30,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode TrineSolverSetUp(TrineSolver *s, PetscObject owner, Mat A, PetscBool same_pattern);
 /** x := op(A)^-1 b, or Inf after a set-up that failed. op: TRINE_N or TRINE_T. */
 PETSC_INTERN PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x);
+/** The same with another operator of the solver's device and size; inverse NULL: Inf. */
+PETSC_INTERN PetscErrorCode TrineSolverApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Vec b, Vec x);
+/** X := op(A)^-1 B for dense matrices of one rank. */
+PETSC_INTERN PetscErrorCode TrineSolverMatApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Mat B, Mat X);
 /** Drop everything but the options. */
 PETSC_INTERN PetscErrorCode TrineSolverReset(TrineSolver *s);
 /** Lines of -ksp_view. */
