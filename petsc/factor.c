@@ -9,35 +9,28 @@
 #include "events.h"
 #include "trine_petsc.h"
 
+static PetscBool IsDirect(Mat F)
+{
+    return F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_CHOLESKY ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* ----------------------------------------------------------------- options */
 
 static PetscErrorCode ReadOptions(Mat F)
 {
     TrineFactor *f = TrineFactorOf(F);
-    TrineOptions *o = &f->solver.options;
-    const char *methods[TRINE_DIRECT_CUDSS + 1], *orderings[TRINE_ORDERING_NATURAL + 1];
-    PetscInt method = o->factorization, ordering = o->ordering;
+    TrineOptions *o = &f->solver->options;
 
     PetscFunctionBegin;
-    for (int k = 0; k <= TRINE_DIRECT_CUDSS; k++) methods[k] = trine_direct_method_name((trine_direct_method)k);
-    for (int k = 0; k <= TRINE_ORDERING_NATURAL; k++) orderings[k] = trine_ordering_name((trine_ordering)k);
     PetscOptionsBegin(PetscObjectComm((PetscObject)F), ((PetscObject)F)->prefix, "Factors of trine", "Mat");
-    PetscCall(PetscOptionsString("-mat_trine_device", "auto, cpu, cpu:N (threads), cuda or cuda:K", "MATSOLVERTRINE",
-                                 o->device, o->device, sizeof o->device, NULL));
-    if (F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_CHOLESKY) {
-        PetscCall(PetscOptionsEList("-mat_trine_factorization", "The library that factors", "MATSOLVERTRINE", methods,
-                                    PETSC_STATIC_ARRAY_LENGTH(methods), methods[method], &method, NULL));
-        PetscCall(PetscOptionsEList("-mat_trine_ordering", "The order of elimination", "MATSOLVERTRINE", orderings,
-                                    PETSC_STATIC_ARRAY_LENGTH(orderings), orderings[ordering], &ordering, NULL));
-        PetscCall(PetscOptionsBoundedInt("-mat_trine_refine", "Steps of iterative refinement", "MATSOLVERTRINE",
-                                         o->refine, &o->refine, NULL, 0));
-    }
+    if (IsDirect(F)) PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "mat_trine", o));
+    else
+        PetscCall(PetscOptionsString("-mat_trine_device", "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)", NULL,
+                                     o->device, o->device, sizeof o->device, NULL));
     if (F->factortype == MAT_FACTOR_ILU)
-        PetscCall(PetscOptionsBool("-mat_trine_petsc_factor", "PETSc factors, and trine solves with its triangles",
-                                   "MATSOLVERTRINE", f->by_petsc, &f->by_petsc, NULL));
+        PetscCall(PetscOptionsBool("-mat_trine_petsc_factor", "PETSc factors, and trine solves with its triangles", NULL,
+                                   f->by_petsc, &f->by_petsc, NULL));
     PetscOptionsEnd();
-    o->factorization = (trine_direct_method)method;
-    o->ordering = (trine_ordering)ordering;
     PetscFunctionReturn(0);
 }
 
@@ -60,7 +53,7 @@ static PetscErrorCode CheckNatural(Mat F, IS order)
 
 static PetscErrorCode SetIncomplete(Mat F, IS row, IS column, const MatFactorInfo *info)
 {
-    TrineOptions *o = &TrineFactorOf(F)->solver.options;
+    TrineSolver *s = TrineFactorOf(F)->solver;
     const PetscBool cholesky = F->factortype == MAT_FACTOR_ICC;
 
     PetscFunctionBegin;
@@ -68,25 +61,27 @@ static PetscErrorCode SetIncomplete(Mat F, IS row, IS column, const MatFactorInf
     PetscCall(CheckNatural(F, column));
     PetscCheck(!cholesky || info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "trine has an ICC factor without fill, and -pc_factor_levels %g was asked for", (double)info->levels);
-    o->kind = TRINE_PETSC_PRECOND;
-    o->precond = cholesky ? TRINE_PRECOND_IC0 : info->levels > 0 ? TRINE_PRECOND_ILUK : TRINE_PRECOND_ILU0;
-    o->method.fill_level = (int)info->levels;
+    TrineOptionsSetPrecond(&s->options, cholesky           ? TRINE_PRECOND_IC0
+                                        : info->levels > 0 ? TRINE_PRECOND_ILUK
+                                                           : TRINE_PRECOND_ILU0);
+    s->options.fill_level = (PetscInt)info->levels;
+    if (cholesky) s->ops = TRINE_N | TRINE_T; /* at no cost */
     PetscFunctionReturn(0);
 }
 
 /** The order of the columns, where PETSc gives one: the rows are those of the pivots. */
 static PetscErrorCode SetOrdering(Mat F, IS column)
 {
-    TrineSolver *s = &TrineFactorOf(F)->solver;
+    TrineSolver *s = TrineFactorOf(F)->solver;
     const PetscInt *order;
     PetscInt n;
 
     PetscFunctionBegin;
     PetscCall(PetscFree(s->permutation));
     if (!column) PetscFunctionReturn(0);
-    PetscCheck(s->options.ordering == TRINE_ORDERING_AUTO, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+    PetscCheck((trine_ordering)s->options.ordering == TRINE_ORDERING_AUTO, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
                "-mat_trine_ordering %s, and an ordering of PETSc as well: one of them is to go",
-               trine_ordering_name(s->options.ordering));
+               trine_ordering_name((trine_ordering)s->options.ordering));
     PetscCall(ISGetLocalSize(column, &n));
     PetscCall(PetscMalloc1(n, &s->permutation));
     PetscCall(ISGetIndices(column, &order));
@@ -107,9 +102,8 @@ static PetscErrorCode LUSymbolic(Mat F, Mat A, IS row, IS column, const MatFacto
     f->matrix = 0;
     f->fill_given = info->fill;
     if (f->by_petsc) PetscCall(TrineFactorSymbolicByPETSc(F, A, row, column, info));
-    else if (F->factortype == MAT_FACTOR_ILU || F->factortype == MAT_FACTOR_ICC)
-        PetscCall(SetIncomplete(F, row, column, info));
-    else PetscCall(SetOrdering(F, column));
+    else if (IsDirect(F)) PetscCall(SetOrdering(F, column));
+    else PetscCall(SetIncomplete(F, row, column, info));
     PetscFunctionReturn(0);
 }
 
@@ -163,11 +157,11 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
 
     PetscFunctionBegin;
     if (type == MAT_SHIFT_NONE) PetscFunctionReturn(0);
-    for (PetscReal s = definite ? 1e-3 : least; f->solver.failure == MAT_FACTOR_NUMERIC_ZEROPIVOT && s <= 1;
+    for (PetscReal s = definite ? 1e-3 : least; f->solver->failure == MAT_FACTOR_NUMERIC_ZEROPIVOT && s <= 1;
          s *= definite ? 2 : 10) {
-        PetscCall(PetscInfo(F, "%s: again with a shift of %g\n", f->solver.sentence, (double)s));
+        PetscCall(PetscInfo(F, "%s: again with a shift of %g\n", f->solver->sentence, (double)s));
         PetscCall(Shifted(A, s, &shifted));
-        PetscCall(TrineSolverSetUp(&f->solver, (PetscObject)F, shifted, PETSC_FALSE));
+        PetscCall(TrineSolverSetUp(f->solver, shifted, PETSC_FALSE));
         PetscCall(MatDestroy(&shifted));
         f->shift = s;
         f->matrix = 0; /* what was analysed is gone */
@@ -175,10 +169,29 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
     PetscFunctionReturn(0);
 }
 
+/** What Cholesky is to factor: a matrix of type aij that the program calls Hermitian is so but for rounding, and its
+ *  upper triangle is taken, as PETSc's Cholesky does. */
+static PetscErrorCode TakeTriangle(Mat F, PetscBool same, Mat *A)
+{
+    TrineFactor *f = TrineFactorOf(F);
+    PetscBool is_rows, known, definite, hermitian;
+
+    PetscFunctionBegin;
+    if (F->factortype != MAT_FACTOR_CHOLESKY) PetscFunctionReturn(0);
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*A, MATSEQAIJ, &is_rows));
+    PetscCall(MatIsSPDKnown(*A, &known, &definite));
+    PetscCall((PetscDefined(USE_COMPLEX) ? MatIsHermitianKnown : MatIsSymmetricKnown)(*A, &known, &hermitian));
+    if (!is_rows || !(hermitian || definite)) PetscFunctionReturn(0);
+    if (!same) PetscCall(MatDestroy(&f->triangle));
+    PetscCall(MatConvert(*A, MATSEQSBAIJ, f->triangle ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &f->triangle));
+    *A = f->triangle;
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
 {
     TrineFactor *f = TrineFactorOf(F);
-    TrineSolver *s = &f->solver;
+    TrineSolver *s = f->solver;
     PetscObjectId matrix;
     PetscObjectState pattern;
 
@@ -193,7 +206,8 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
         PetscCall(TrineFactorNumericByPETSc(F, A, info));
     } else {
         PetscCall(TrineTrianglesDestroy(&f->triangles));
-        PetscCall(TrineSolverSetUp(s, (PetscObject)F, A, same));
+        PetscCall(TakeTriangle(F, same, &A));
+        PetscCall(TrineSolverSetUp(s, A, same));
         PetscCall(NumericShifted(F, A, info));
     }
     F->factorerrortype = s->failure;
@@ -215,7 +229,7 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
 static PetscErrorCode GetInfo(Mat F, MatInfoType flag, MatInfo *info)
 {
     const TrineFactor *f = TrineFactorOf(F);
-    const TrineSolver *s = &f->solver;
+    const TrineSolver *s = f->solver;
 
     PetscFunctionBegin;
     (void)flag; /* there is one rank */
@@ -255,7 +269,7 @@ static PetscErrorCode View(Mat F, PetscViewer viewer)
     PetscCall(PetscViewerGetFormat(viewer, &format));
     if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(0);
     if (f->by_petsc) PetscCall(PetscViewerASCIIPrintf(viewer, "PETSc's factor, solved with by trine\n"));
-    else PetscCall(TrineSolverView(&f->solver, viewer));
+    else PetscCall(TrineSolverView(f->solver, viewer));
     if (f->shift > 0)
         PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal shifted by %g times the rows' largest entries\n",
                                          (double)f->shift));
@@ -279,8 +293,9 @@ static PetscErrorCode Destroy(Mat F)
     PetscFunctionBegin;
     PetscCall(TrineFactorResetPETSc(F));
     PetscCall(TrineTrianglesDestroy(&f->triangles));
-    PetscCall(PetscFree(f->solver.permutation));
-    PetscCall(TrineSolverReset(&f->solver));
+    PetscCall(MatDestroy(&f->triangle));
+    PetscCall(PetscFree(f->solver->permutation));
+    PetscCall(TrineSolverDestroy(&f->solver));
     PetscCall(PetscFree(F->data));
     PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", NULL));
     PetscFunctionReturn(0);
@@ -297,15 +312,13 @@ static PetscErrorCode GetFactor(Mat A, MatFactorType type, Mat *factor)
     PetscCall(PetscStrallocpy(MATSOLVERTRINE, &((PetscObject)F)->type_name));
     PetscCall(MatSetUp(F));
     PetscCall(PetscNew(&f));
-    TrineOptionsSetDefaults(&f->solver.options);
-    f->solver.failed_row = -1;
+    PetscCall(TrineSolverCreate((PetscObject)F, "mat_trine", &f->solver));
     F->data = f;
     F->factortype = type;
     F->trivialsymbolic = PETSC_TRUE; /* the ordering is made by numeric, which has the values */
     F->canuseordering = PETSC_TRUE;
     /* A direct factor takes the order of PETSc where one is asked for, and by itself its own. */
-    const char *order = type == MAT_FACTOR_LU || type == MAT_FACTOR_CHOLESKY ? MATORDERINGEXTERNAL : MATORDERINGNATURAL;
-    PetscCall(PetscStrallocpy(order, (char **)&F->preferredordering[type]));
+    PetscCall(PetscStrallocpy(IsDirect(F) ? MATORDERINGEXTERNAL : MATORDERINGNATURAL, (char **)&F->preferredordering[type]));
     PetscCall(PetscFree(F->solvertype));
     PetscCall(PetscStrallocpy(MATSOLVERTRINE, &F->solvertype));
     PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", GetSolverType));

@@ -9,10 +9,11 @@
 
 /** The data of a factored matrix F. */
 typedef struct {
-    TrineSolver solver;
+    TrineSolver *solver;
     /* What was analysed: another matrix, or another pattern, is analysed anew. */
     PetscObjectId matrix;
     PetscObjectState pattern;
+    Mat triangle; /* of type sbaij, in place of a Hermitian matrix of type aij */
     PetscReal fill_given;
     PetscReal shift; /* of the last numeric part, over the largest entry of each row; 0: none */
 

@@ -115,7 +115,7 @@ static PetscErrorCode MakeRows(TrineFactor *f, const Arrays *a)
     void *values;
 
     PetscFunctionBegin;
-    TrineCall(trine_matrix_allocate(f->solver.device.ctx, &f->rows, TRINE_CSR, TRINE_PETSC_DTYPE, a->n, a->n, a->nnz,
+    TrineCall(trine_matrix_allocate(f->solver->device.ctx, &f->rows, TRINE_CSR, TRINE_PETSC_DTYPE, a->n, a->n, a->nnz,
                                     &offsets, &columns, &values));
     PetscCall(CountRows(a, offsets));
     CopyRows(a, offsets, columns, values);
@@ -126,13 +126,15 @@ static PetscErrorCode MakeRows(TrineFactor *f, const Arrays *a)
 PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info)
 {
     TrineFactor *f = TrineFactorOf(F);
-    TrineSolver *s = &f->solver;
+    TrineSolver *s = f->solver;
     Arrays a;
     const int64_t *offsets;
 
     PetscFunctionBegin;
-    if (!s->device.ctx) PetscCall(TrineDeviceOpen(&s->device, s->options.device));
+    PetscCall(TrineSolverOpenDevice(s));
     s->n = A->rmap->n;
+    s->ready = PETSC_FALSE;
+    s->sentence[0] = 0;
     PetscCall(MatSetErrorIfFailure(f->petsc, F->erroriffailure));
     PetscCall(MatFactorClearError(f->petsc));
     PetscCall(MatLUFactorNumeric(f->petsc, A, info));
@@ -155,5 +157,6 @@ PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info
         CopyRows(&a, offsets, NULL, f->values);
         if (f->triangles.inverse) PetscCall(TrineTrianglesNumeric(&f->triangles, f->values));
     }
+    s->ready = PETSC_TRUE;
     PetscFunctionReturn(0);
 }

@@ -8,7 +8,7 @@
 /** Of a direct factor. */
 static PetscErrorCode MakeDirectTriangles(TrineFactor *f, unsigned ops)
 {
-    const TrineSolver *s = &f->solver;
+    const TrineSolver *s = f->solver;
     trine_factor_info info;
     TrineFactorParts parts = {0};
 
@@ -28,7 +28,7 @@ static PetscErrorCode MakeDirectTriangles(TrineFactor *f, unsigned ops)
 /** Of trine's incomplete factor. */
 static PetscErrorCode MakeIncompleteTriangles(TrineFactor *f, unsigned ops)
 {
-    const TrineSolver *s = &f->solver;
+    const TrineSolver *s = f->solver;
     const int64_t *offsets;
     const int32_t *columns;
     const void *values;
@@ -39,7 +39,7 @@ static PetscErrorCode MakeIncompleteTriangles(TrineFactor *f, unsigned ops)
     TrineCall(trine_precond_get_triangles(s->precond, &nnz, &offsets, &columns, &values));
     TrineCall(trine_matrix_csr(s->device.ctx, &rows, TRINE_PETSC_DTYPE, s->n, s->n, nnz, TRINE_HOST, 64, offsets, 32,
                                columns, values));
-    const PetscBool cholesky = s->options.precond == TRINE_PRECOND_IC0;
+    const PetscBool cholesky = TrineOptionsPrecond(&s->options).method == TRINE_PRECOND_IC0;
     const TrineFactorParts parts = {
         .lower = rows, .upper = cholesky ? NULL : rows, .diag = cholesky ? TRINE_NONUNIT : TRINE_UNIT};
     PetscCall(TrineTrianglesCreate(&f->triangles, s->device.ctx, &parts, ops));
@@ -53,7 +53,7 @@ static PetscErrorCode MakePETScTriangles(TrineFactor *f, unsigned ops)
     TrineFactorParts parts = {.lower = f->rows, .upper = f->rows, .diag = TRINE_UNIT};
     int32_t *perm[2];
     const IS given[] = {f->row, f->column};
-    const PetscInt n = f->solver.n;
+    const PetscInt n = f->solver->n;
 
     PetscFunctionBegin;
     PetscCall(PetscMalloc2(n, &perm[0], n, &perm[1]));
@@ -67,7 +67,7 @@ static PetscErrorCode MakePETScTriangles(TrineFactor *f, unsigned ops)
         PetscCall(ISRestoreIndices(given[side], &order));
         *(side ? &parts.col_perm : &parts.row_perm) = perm[side];
     }
-    PetscCall(TrineTrianglesCreate(&f->triangles, f->solver.device.ctx, &parts, ops));
+    PetscCall(TrineTrianglesCreate(&f->triangles, f->solver->device.ctx, &parts, ops));
     PetscCall(PetscFree2(perm[0], perm[1]));
     PetscFunctionReturn(0);
 }
@@ -79,74 +79,65 @@ static PetscErrorCode NeedTriangles(TrineFactor *f, trine_transpose op)
     if (f->triangles.inverse && (f->triangle_ops & op)) PetscFunctionReturn(0);
     f->triangle_ops = f->triangles.inverse ? f->triangle_ops | op : op;
     if (f->by_petsc) PetscCall(MakePETScTriangles(f, f->triangle_ops));
-    else if (f->solver.direct) PetscCall(MakeDirectTriangles(f, f->triangle_ops));
+    else if (f->solver->direct) PetscCall(MakeDirectTriangles(f, f->triangle_ops));
     else PetscCall(MakeIncompleteTriangles(f, f->triangle_ops));
     PetscFunctionReturn(0);
 }
 
-/** op(A)^-1 in *inverse, or NULL after a breakdown. */
+/** An operator that has op(A)^-1 in *inverse, or NULL after a breakdown. */
 static PetscErrorCode FindInverse(Mat F, trine_transpose op, trine_op *inverse)
 {
     TrineFactor *f = TrineFactorOf(F);
+    TrineSolver *s = f->solver;
 
     PetscFunctionBegin;
     *inverse = NULL;
-    if (F->factorerrortype) PetscFunctionReturn(0);
-    if (f->by_petsc) PetscCall(NeedTriangles(f, op));
-    *inverse = f->by_petsc ? f->triangles.inverse : f->solver.inverse;
+    if (!s->ready || !s->n) PetscFunctionReturn(0);
+    if (op == TRINE_T && s->factor) PetscCall(TrineSolverAddTranspose(s, NULL)); /* from the factor that is there */
+    const PetscBool has_plan = !f->by_petsc && (s->ops & op);
+    if (!has_plan) PetscCall(NeedTriangles(f, op));
+    *inverse = has_plan ? s->inverse[0] : f->triangles.inverse;
     PetscFunctionReturn(0);
 }
 
 /* ----------------------------------------------------------- one right-hand side */
 
-static PetscErrorCode Solve(Mat F, Vec b, Vec x)
+static PetscErrorCode SolveWith(Mat F, trine_transpose op, Vec b, Vec x)
 {
     trine_op inverse;
 
     PetscFunctionBegin;
-    PetscCall(FindInverse(F, TRINE_N, &inverse));
-    PetscCall(TrineSolverApplyOp(&TrineFactorOf(F)->solver, inverse, TRINE_N, b, x));
+    PetscCall(FindInverse(F, op, &inverse));
+    PetscCall(TrineSolverApplyOp(TrineFactorOf(F)->solver, inverse, op, b, x));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Solve(Mat F, Vec b, Vec x)
+{
+    PetscFunctionBegin;
+    PetscCall(SolveWith(F, TRINE_N, b, x));
     PetscFunctionReturn(0);
 }
 
 static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
 {
-    trine_op inverse;
-
     PetscFunctionBegin;
-    PetscCall(FindInverse(F, TRINE_T, &inverse));
-    PetscCall(TrineSolverApplyOp(&TrineFactorOf(F)->solver, inverse, TRINE_T, b, x));
+    PetscCall(SolveWith(F, TRINE_T, b, x));
     PetscFunctionReturn(0);
 }
 
-/** PETSc's halves of a symmetric factor are each other's adjoints: those of L L^H alone. */
-static PetscErrorCode CheckHalves(Mat F)
-{
-    const TrineFactor *f = TrineFactorOf(F);
-    trine_factor_info info;
-
-    PetscFunctionBegin;
-    if (F->factortype != MAT_FACTOR_CHOLESKY) PetscFunctionReturn(0);
-    TrineCall(trine_factor_get_info(f->solver.factor, &info));
-    PetscCheck(info.diag_L == TRINE_NONUNIT, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "the matrix is not positive definite, and its %s factor of trine has no halves that are each other's "
-               "adjoints",
-               trine_direct_method_name(info.method));
-    PetscFunctionReturn(0);
-}
-
+/** L^-1 or U^-1, each with its permutation. Of L L^H, Cholesky's and ICC's, they are each other's adjoints. */
 static PetscErrorCode SolveHalf(Mat F, PetscBool forward, Vec b, Vec x)
 {
     TrineFactor *f = TrineFactorOf(F);
     trine_op half = NULL;
 
     PetscFunctionBegin;
-    if (!F->factorerrortype) {
-        PetscCall(CheckHalves(F));
+    if (f->solver->ready && f->solver->n) {
         PetscCall(NeedTriangles(f, TRINE_N));
         half = forward ? f->triangles.forward : f->triangles.backward;
     }
-    PetscCall(TrineSolverApplyOp(&f->solver, half, TRINE_N, b, x));
+    PetscCall(TrineSolverApplyOp(f->solver, half, TRINE_N, b, x));
     PetscFunctionReturn(0);
 }
 
@@ -172,7 +163,7 @@ static PetscErrorCode MatSolveMany(Mat F, trine_transpose op, Mat B, Mat X)
 
     PetscFunctionBegin;
     PetscCall(FindInverse(F, op, &inverse));
-    PetscCall(TrineSolverMatApplyOp(&TrineFactorOf(F)->solver, inverse, op, B, X));
+    PetscCall(TrineSolverMatApplyOp(TrineFactorOf(F)->solver, inverse, op, B, X));
     PetscFunctionReturn(0);
 }
 
@@ -218,7 +209,7 @@ static PetscErrorCode MatTransposeSolve(Mat F, Mat Bt, Mat X)
 /** Negative, zero and positive pivots of L L^H or L D L^H. */
 static PetscErrorCode GetInertia(Mat F, PetscInt *negative, PetscInt *zero, PetscInt *positive)
 {
-    const TrineSolver *s = &TrineFactorOf(F)->solver;
+    const TrineSolver *s = TrineFactorOf(F)->solver;
     trine_factor_info info;
     trine_matrix U = NULL;
     const int64_t *offsets;
@@ -227,13 +218,13 @@ static PetscErrorCode GetInertia(Mat F, PetscInt *negative, PetscInt *zero, Pets
     PetscInt below = 0;
 
     PetscFunctionBegin;
-    PetscCheck(!F->factorerrortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "there is no factor: %s", s->sentence);
+    PetscCheck(s->ready, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "there is no factor: %s", s->sentence);
     TrineCall(trine_factor_get_info(s->factor, &info));
     const PetscBool definite = info.diag_L == TRINE_NONUNIT;
     PetscCheck(definite || info.method == TRINE_DIRECT_LDL, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the inertia is not known of the %s factor that trine has chosen (%s): use -mat_trine_factorization ldl",
                trine_direct_method_name(info.method), info.reason);
-    if (!definite) {
+    if (s->n && !definite) {
         TrineCall(trine_factor_get_triangle(s->factor, TRINE_UPPER, &U)); /* D L^H, by columns */
         TrineCall(trine_matrix_get_arrays(U, &offsets, &rows, &values));
         for (PetscInt j = 0; j < s->n; j++)
