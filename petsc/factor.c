@@ -174,18 +174,53 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
 static PetscErrorCode TakeTriangle(Mat F, PetscBool same, Mat *A)
 {
     TrineFactor *f = TrineFactorOf(F);
-    PetscBool is_rows, known, definite, hermitian;
+    PetscBool is_rows, known, hermitian = PETSC_FALSE; /* which stays so if it is not known */
 
     PetscFunctionBegin;
     if (F->factortype != MAT_FACTOR_CHOLESKY) PetscFunctionReturn(0);
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)*A, MATSEQAIJ, &is_rows));
-    PetscCall(MatIsSPDKnown(*A, &known, &definite));
     PetscCall((PetscDefined(USE_COMPLEX) ? MatIsHermitianKnown : MatIsSymmetricKnown)(*A, &known, &hermitian));
-    if (!is_rows || !(hermitian || definite)) PetscFunctionReturn(0);
+    if (!is_rows || !hermitian) PetscFunctionReturn(0);
     if (!same) PetscCall(MatDestroy(&f->triangle));
     PetscCall(MatConvert(*A, MATSEQSBAIJ, f->triangle ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &f->triangle));
     *A = f->triangle;
     PetscFunctionReturn(0);
+}
+
+/** trine's ICC reads one triangle as that of a Hermitian matrix; PETSc's complex matrices may be symmetric instead. */
+static PetscErrorCode CheckHermitian(Mat A)
+{
+    PetscBool known, is_rows, hermitian = PETSC_FALSE;
+    PetscReal norm;
+    Mat imaginary;
+
+    PetscFunctionBegin;
+    PetscCall(MatIsHermitianKnown(A, &known, &hermitian));
+    if (!PetscDefined(USE_COMPLEX) || (known && hermitian)) PetscFunctionReturn(0);
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &is_rows));
+    if (is_rows) {
+        PetscCall(MatNorm(A, NORM_INFINITY, &norm));
+        PetscCall(MatIsHermitian(A, 100 * PETSC_MACHINE_EPSILON * norm, &hermitian));
+    } else { /* of one triangle that of a Hermitian matrix, or of a symmetric one, if it is real */
+        PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &imaginary));
+        PetscCall(MatImaginaryPart(imaginary));
+        PetscCall(MatNorm(imaginary, NORM_FROBENIUS, &norm));
+        PetscCall(MatDestroy(&imaginary));
+        hermitian = norm == 0 ? PETSC_TRUE : PETSC_FALSE;
+    }
+    PetscCheck(hermitian, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "trine's ICC factor is of Hermitian matrices, and this complex one is not, or MAT_HERMITIAN was not set: "
+               "use -pc_type ilu");
+    PetscFunctionReturn(0);
+}
+
+/** PETSc's code of the error that a breakdown is, if one is asked for. */
+static PetscErrorCode ErrorOfFailure(const Mat F)
+{
+    if (F->factorerrortype == MAT_FACTOR_OUTMEMORY) return PETSC_ERR_MEM;
+    if (F->factorerrortype == MAT_FACTOR_OTHER) return PETSC_ERR_FP;
+    return F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU ? PETSC_ERR_MAT_LU_ZRPVT
+                                                                           : PETSC_ERR_MAT_CH_ZRPVT;
 }
 
 static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
@@ -207,6 +242,7 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
     } else {
         PetscCall(TrineTrianglesDestroy(&f->triangles));
         PetscCall(TakeTriangle(F, same, &A));
+        if (F->factortype == MAT_FACTOR_ICC) PetscCall(CheckHermitian(A));
         PetscCall(TrineSolverSetUp(s, A, same));
         PetscCall(NumericShifted(F, A, info));
     }
@@ -216,9 +252,7 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
     F->assembled = F->preallocated = PETSC_TRUE;
     if (s->failure) {
         PetscCall(PetscInfo(F, "%s\n", s->sentence));
-        PetscCheck(!F->erroriffailure, PETSC_COMM_SELF,
-                   s->failure == MAT_FACTOR_OUTMEMORY ? PETSC_ERR_MEM : PETSC_ERR_MAT_LU_ZRPVT, "trine: %s",
-                   s->sentence);
+        PetscCheck(!F->erroriffailure, PETSC_COMM_SELF, ErrorOfFailure(F), "%s", s->sentence);
     }
     TrineFactorSetSolves(F);
     PetscFunctionReturn(0);

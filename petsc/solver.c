@@ -85,7 +85,7 @@ static PetscInt RowOfSentence(const char *sentence)
 /** The first row of zeros, which a pivot search names by a column only; -1: none. */
 static PetscInt FindZeroRow(const TrineMatrix *m)
 {
-    for (PetscInt i = 0; i < m->n; i++) {
+    for (PetscInt i = 0; m->offsets && i < m->n; i++) {
         PetscInt k = m->offsets[i];
         while (k < m->offsets[i + 1] && m->host_values[k] == 0) k++;
         if (k == m->offsets[i + 1]) return i;
