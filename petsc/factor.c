@@ -145,6 +145,11 @@ static PetscErrorCode Shifted(Mat A, PetscReal shift, Mat *shifted)
     PetscFunctionReturn(0);
 }
 
+static PetscBool IsPivot(MatFactorError error)
+{
+    return error == MAT_FACTOR_NUMERIC_ZEROPIVOT || error == MAT_FACTOR_STRUCT_ZEROPIVOT ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /** Shifts for a factor that broke down, from the first to the last: 1e-3, 2e-3, ... to make it positive definite (Lin
  *  and More 1999), else PETSc's amount, which is for zero pivots, and then tenfold. */
 static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
@@ -157,8 +162,7 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
 
     PetscFunctionBegin;
     if (type == MAT_SHIFT_NONE) PetscFunctionReturn(0);
-    for (PetscReal s = definite ? 1e-3 : least; f->solver->failure == MAT_FACTOR_NUMERIC_ZEROPIVOT && s <= 1;
-         s *= definite ? 2 : 10) {
+    for (PetscReal s = definite ? 1e-3 : least; IsPivot(f->solver->failure) && s <= 1; s *= definite ? 2 : 10) {
         PetscCall(PetscInfo(F, "%s: again with a shift of %g\n", f->solver->sentence, (double)s));
         PetscCall(Shifted(A, s, &shifted));
         PetscCall(TrineSolverSetUp(f->solver, shifted, PETSC_FALSE));
@@ -269,7 +273,7 @@ static PetscErrorCode GetInfo(Mat F, MatInfoType flag, MatInfo *info)
     (void)flag; /* there is one rank */
     PetscCall(PetscMemzero(info, sizeof *info));
     info->block_size = 1;
-    info->fill_ratio_given = f->fill_given;
+    info->fill_ratio_given = info->fill_ratio_needed = f->fill_given; /* until numeric knows better */
     if (f->by_petsc && f->petsc) {
         PetscCall(MatGetInfo(f->petsc, MAT_LOCAL, info));
     } else if (s->direct && !s->failure) {
@@ -302,7 +306,7 @@ static PetscErrorCode View(Mat F, PetscViewer viewer)
     if (!ascii) PetscFunctionReturn(0);
     PetscCall(PetscViewerGetFormat(viewer, &format));
     if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(0);
-    if (f->by_petsc) PetscCall(PetscViewerASCIIPrintf(viewer, "PETSc's factor, solved with by trine\n"));
+    if (f->by_petsc) PetscCall(PetscViewerASCIIPrintf(viewer, "PETSc's factor, solved with by trine on %s\n", f->solver->device.info.name));
     else PetscCall(TrineSolverView(f->solver, viewer));
     if (f->shift > 0)
         PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal shifted by %g times the rows' largest entries\n",

@@ -157,6 +157,7 @@ PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info
         CopyRows(&a, offsets, NULL, f->values);
         if (f->triangles.inverse) PetscCall(TrineTrianglesNumeric(&f->triangles, f->values));
     }
+    s->flops = 2.0 * (PetscLogDouble)a.nnz;
     s->ready = PETSC_TRUE;
     PetscFunctionReturn(0);
 }

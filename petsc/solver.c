@@ -82,20 +82,21 @@ static PetscInt RowOfSentence(const char *sentence)
     return -1;
 }
 
-/** The first row of zeros, which a pivot search names by a column only; -1: none. */
+/** The first row of the matrix whose values are all zero; -1: none. The pivot that LU ends with is another one. */
 static PetscInt FindZeroRow(const TrineMatrix *m)
 {
     for (PetscInt i = 0; m->offsets && i < m->n; i++) {
         PetscInt k = m->offsets[i];
-        while (k < m->offsets[i + 1] && m->host_values[k] == 0) k++;
+        while (k < m->offsets[i + 1] && m->host_values[k] == 0.0) k++;
         if (k == m->offsets[i + 1]) return i;
     }
     return -1;
 }
 
 /** What PETSc calls the failure of a set-up; MAT_FACTOR_NOERROR of an error that is none of the matrix. */
-static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern)
+static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool zero_row)
 {
+    if (zero_row) return MAT_FACTOR_NUMERIC_ZEROPIVOT; /* KLU refuses a matrix of zeros with another status */
     switch (status) {
     case TRINE_ERR_SINGULAR: return of_pattern ? MAT_FACTOR_STRUCT_ZEROPIVOT : MAT_FACTOR_NUMERIC_ZEROPIVOT;
     case TRINE_ERR_NOT_DEFINITE: return MAT_FACTOR_NUMERIC_ZEROPIVOT;
@@ -114,19 +115,22 @@ static MatFactorError FailureOf(const TrineSolver *s, trine_status status, Petsc
 /** After a step of the set-up: true in *go_on if it succeeded, a failure that is written down, or an error. */
 static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool *go_on)
 {
+    PetscInt zero_row = -1;
+
     PetscFunctionBegin;
     *go_on = status == TRINE_SUCCESS ? PETSC_TRUE : PETSC_FALSE;
     if (*go_on) PetscFunctionReturn(0);
     if (s->owner->classid == MAT_CLASSID) SayWhat(s, "pc_factor_mat_solver", "type", "trine");
     else SayWhat(s, s->group, "method", TrineOptionsMethodName(&s->options));
     s->failed_row = RowOfSentence(trine_last_error());
-    const PetscInt zeros = status == TRINE_ERR_SINGULAR ? FindZeroRow(&s->matrix) : -1;
-    if (zeros >= 0) {
-        const size_t used = strlen(s->sentence);
-        snprintf(s->sentence + used, sizeof s->sentence - used, "; row %" PetscInt_FMT " is zero", zeros);
-        s->failed_row = zeros;
+    if (s->options.method == TRINE_PETSC_DIRECT && (status == TRINE_ERR_SINGULAR || status == TRINE_ERR_ARGUMENT))
+        zero_row = FindZeroRow(&s->matrix);
+    if (zero_row >= 0) {
+        const size_t length = strlen(s->sentence);
+        snprintf(s->sentence + length, sizeof s->sentence - length, "; row %lld is zero", (long long)zero_row);
+        s->failed_row = zero_row;
     }
-    s->failure = FailureOf(s, status, of_pattern);
+    s->failure = FailureOf(s, status, of_pattern, zero_row >= 0 ? PETSC_TRUE : PETSC_FALSE);
     PetscCheck(s->failure != MAT_FACTOR_NOERROR, PETSC_COMM_SELF, TrineErrorCode(status), "%s", s->sentence);
     PetscCall(PetscInfo(s->owner, "set-up failed: %s\n", s->sentence));
     PetscFunctionReturn(0);
