@@ -173,34 +173,41 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
     PetscFunctionReturn(0);
 }
 
-/** What Cholesky is to factor: a matrix of type aij that the program calls Hermitian is so but for rounding, and its
- *  upper triangle is taken, as PETSc's Cholesky does. */
-static PetscErrorCode TakeTriangle(Mat F, PetscBool same, Mat *A)
+/** a_ji := conj(a_ij) for all i < j that have both. */
+static PetscErrorCode Mirror(Mat A)
 {
-    TrineFactor *f = TrineFactorOf(F);
-    PetscBool is_rows, known, hermitian = PETSC_FALSE; /* which stays so if it is not known */
+    PetscInt n, *next;
+    const PetscInt *offsets, *columns;
+    PetscScalar *values;
+    PetscBool done;
 
     PetscFunctionBegin;
-    if (F->factortype != MAT_FACTOR_CHOLESKY) PetscFunctionReturn(0);
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*A, MATSEQAIJ, &is_rows));
-    PetscCall((PetscDefined(USE_COMPLEX) ? MatIsHermitianKnown : MatIsSymmetricKnown)(*A, &known, &hermitian));
-    if (!is_rows || !hermitian) PetscFunctionReturn(0);
-    if (!same) PetscCall(MatDestroy(&f->triangle));
-    PetscCall(MatConvert(*A, MATSEQSBAIJ, f->triangle ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &f->triangle));
-    *A = f->triangle;
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &offsets, &columns, &done));
+    PetscCall(MatSeqAIJGetArray(A, &values));
+    PetscCall(PetscMalloc1(n, &next)); /* of row j the first entry that no row i < j has come to */
+    PetscCall(PetscArraycpy(next, offsets, n));
+    for (PetscInt i = 0; i < n; i++)
+        for (PetscInt k = offsets[i]; k < offsets[i + 1]; k++) {
+            const PetscInt j = columns[k];
+            if (j == i) values[k] = PetscRealPart(values[k]);
+            if (j <= i) continue;
+            while (next[j] < offsets[j + 1] && columns[next[j]] < i) next[j]++;
+            if (next[j] < offsets[j + 1] && columns[next[j]] == i) values[next[j]] = PetscConj(values[k]);
+        }
+    PetscCall(PetscFree(next));
+    PetscCall(MatSeqAIJRestoreArray(A, &values));
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &offsets, &columns, &done));
     PetscFunctionReturn(0);
 }
 
 /** trine's ICC reads one triangle as that of a Hermitian matrix; PETSc's complex matrices may be symmetric instead. */
 static PetscErrorCode CheckHermitian(Mat A)
 {
-    PetscBool known, is_rows, hermitian = PETSC_FALSE;
+    PetscBool is_rows, hermitian;
     PetscReal norm;
     Mat imaginary;
 
     PetscFunctionBegin;
-    PetscCall(MatIsHermitianKnown(A, &known, &hermitian));
-    if (!PetscDefined(USE_COMPLEX) || (known && hermitian)) PetscFunctionReturn(0);
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &is_rows));
     if (is_rows) {
         PetscCall(MatNorm(A, NORM_INFINITY, &norm));
@@ -215,6 +222,31 @@ static PetscErrorCode CheckHermitian(Mat A)
     PetscCheck(hermitian, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "trine's ICC factor is of Hermitian matrices, and this complex one is not, or MAT_HERMITIAN was not set: "
                "use -pc_type ilu");
+    PetscFunctionReturn(0);
+}
+
+/** What Cholesky and ICC are to factor. A matrix that the program calls Hermitian may be so but for rounding: its upper
+ *  triangle counts, as in PETSc's own Cholesky, and the real part of its diagonal. */
+static PetscErrorCode TakeTriangle(Mat F, PetscBool same, Mat *A)
+{
+    TrineFactor *f = TrineFactorOf(F);
+    PetscBool is_rows, known, hermitian = PETSC_FALSE; /* which stays so if it is not known */
+
+    PetscFunctionBegin;
+    if (F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU) PetscFunctionReturn(0);
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*A, MATSEQAIJ, &is_rows));
+    PetscCall((PetscDefined(USE_COMPLEX) ? MatIsHermitianKnown : MatIsSymmetricKnown)(*A, &known, &hermitian));
+    if (PetscDefined(USE_COMPLEX) && F->factortype == MAT_FACTOR_ICC && !hermitian) {
+        PetscCall(CheckHermitian(*A));
+        hermitian = PETSC_TRUE;
+    }
+    if (!hermitian || !(is_rows || PetscDefined(USE_COMPLEX))) PetscFunctionReturn(0);
+    const PetscBool again = same && f->mirrored;
+    if (!again) PetscCall(MatDestroy(&f->mirrored));
+    if (again && is_rows) PetscCall(MatCopy(*A, f->mirrored, SAME_NONZERO_PATTERN));
+    else PetscCall(MatConvert(*A, MATSEQAIJ, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &f->mirrored));
+    PetscCall(Mirror(f->mirrored));
+    *A = f->mirrored;
     PetscFunctionReturn(0);
 }
 
@@ -246,7 +278,6 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
     } else {
         PetscCall(TrineTrianglesDestroy(&f->triangles));
         PetscCall(TakeTriangle(F, same, &A));
-        if (F->factortype == MAT_FACTOR_ICC) PetscCall(CheckHermitian(A));
         PetscCall(TrineSolverSetUp(s, A, same));
         PetscCall(NumericShifted(F, A, info));
     }
@@ -331,7 +362,7 @@ static PetscErrorCode Destroy(Mat F)
     PetscFunctionBegin;
     PetscCall(TrineFactorResetPETSc(F));
     PetscCall(TrineTrianglesDestroy(&f->triangles));
-    PetscCall(MatDestroy(&f->triangle));
+    PetscCall(MatDestroy(&f->mirrored));
     PetscCall(PetscFree(f->solver->permutation));
     PetscCall(TrineSolverDestroy(&f->solver));
     PetscCall(PetscFree(F->data));

@@ -13,7 +13,7 @@ typedef struct {
     /* What was analysed: another matrix, or another pattern, is analysed anew. */
     PetscObjectId matrix;
     PetscObjectState pattern;
-    Mat triangle; /* of type sbaij, in place of a Hermitian matrix of type aij */
+    Mat mirrored; /* a Hermitian matrix of the values in the upper triangle of the one that was given; NULL: none */
     PetscReal fill_given;
     PetscReal shift; /* of the last numeric part, over the largest entry of each row; 0: none */
 

@@ -101,6 +101,7 @@ static PetscErrorCode expect_failure(const char *what, const factor *f, MatFacto
 static PetscErrorCode expect_inverse(const char *what, const factor *f, Mat A)
 {
     Vec b, x, r;
+    PetscBool has;
     PetscReal norm, x_norm, b_norm, r_norm;
     PetscFunctionBeginUser;
     PetscCall(problem_rhs(A, &b));
@@ -110,7 +111,14 @@ static PetscErrorCode expect_inverse(const char *what, const factor *f, Mat A)
     PetscCall(VecNorm(b, NORM_2, &b_norm));
     for (int transposed = 0; transposed < 2; transposed++) {
         PetscCall(transposed ? MatSolveTranspose(f->F, b, x) : MatSolve(f->F, b, x));
-        PetscCall(transposed ? MatMultTranspose(A, x, r) : MatMult(A, x, r));
+        PetscCall(MatHasOperation(A, MATOP_MULT_TRANSPOSE, &has));
+        if (transposed && !has) { /* of a Hermitian one: A^T x is the conjugate of A conj(x) */
+            PetscCall(VecConjugate(x));
+            PetscCall(MatMult(A, x, r));
+            PetscCall(VecConjugate(r));
+        } else {
+            PetscCall(transposed ? MatMultTranspose(A, x, r) : MatMult(A, x, r));
+        }
         PetscCall(VecAYPX(r, -1, b));
         PetscCall(VecNorm(x, NORM_2, &x_norm));
         PetscCall(VecNorm(r, NORM_2, &r_norm));
