@@ -61,6 +61,12 @@ trine_precond_options TrineOptionsPrecond(const TrineOptions *o)
                                    .ny = o->ny};
 }
 
+void TrineOptionsSetPrecond(TrineOptions *o, trine_precond_method method)
+{
+    for (PetscInt i = 0; i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+        if (methods[i].method == method) o->method = i;
+}
+
 PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const char *group, TrineOptions *o)
 {
     char name[64];
@@ -69,6 +75,9 @@ PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_device", group));
     PetscCall(PetscOptionsString(name, "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)", NULL, o->device,
                                  o->device, sizeof o->device, NULL));
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s_factorization", group));
+    PetscCall(PetscOptionsEList(name, "direct: method", NULL, factorizations, PETSC_STATIC_ARRAY_LENGTH(factorizations),
+                                factorizations[o->factorization], &o->factorization, NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_ordering", group));
     PetscCall(PetscOptionsEList(name, "direct: fill-reducing ordering", NULL, orderings, PETSC_STATIC_ARRAY_LENGTH(orderings),
                                 orderings[o->ordering], &o->ordering, NULL));
@@ -89,9 +98,6 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
     PetscCall(PetscOptionsEList("-pc_trine_method", "what stands for the inverse", NULL, names,
                                 PETSC_STATIC_ARRAY_LENGTH(names), names[o->method], &o->method, NULL));
     PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "pc_trine", o));
-    PetscCall(PetscOptionsEList("-pc_trine_factorization", "direct: method", NULL, factorizations,
-                                PETSC_STATIC_ARRAY_LENGTH(factorizations), factorizations[o->factorization],
-                                &o->factorization, NULL));
     PetscCall(PetscOptionsEList("-pc_trine_uplo", "triangular: the triangle, the entries of the other are ignored", NULL,
                                 triangles, PETSC_STATIC_ARRAY_LENGTH(triangles), triangles[o->uplo], &o->uplo, NULL));
     PetscCall(PetscOptionsRangeInt("-pc_trine_m", "alt-o, alt-i, mos-d, mos-a: factors, 0 = 4", NULL, o->m, &o->m, NULL,
