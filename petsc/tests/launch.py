@@ -74,7 +74,8 @@ def main():
         print("skipped: there is no mpiexec")
         return 77
     code, output = run(command(ranks, program) + sys.argv[4:] + loaded(library))
-    print(output)
+    output = re.sub(r"^#PETSc Option Table entries:\n(-.*\n)*#End.*\n", "", output, flags=re.M)  # of -options_left
+    print(re.sub(r"^.*Configure options.*\n", "", output, flags=re.M))
     found = complaints(code, output)
     for sentence in found:
         print(f"FAILED: {sentence}")

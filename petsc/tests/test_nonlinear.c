@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char prefixes[2][16]; /* of PETSc's sub-solver and of trine's: others in each comparison, as options stay */
+static char prefixes[2][32]; /* of PETSc's sub-solver and of trine's: others in each comparison, as options stay */
 
 /* Options for both: those in `common` and the sub-solver's. */
 static PetscErrorCode set_options(const char *common, const char *theirs, const char *ours)
