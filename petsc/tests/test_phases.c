@@ -313,6 +313,12 @@ static PetscErrorCode patterns(MatFactorType kind)
     PetscCall(compare("a factor that was another matrix's", f.F, fresh.F, other));
     if (kind == MAT_FACTOR_LU) PetscCall(expect_inverse("another matrix", &f, other));
     PetscCall(finish(&fresh));
+    /* The same object with another pattern of as many entries. */
+    PetscCall(MatTranspose(other, MAT_INPLACE_MATRIX, &other));
+    PetscCall(numeric(&f, other));
+    PetscCall(start(&fresh, other));
+    PetscCall(compare("a factor of the transpose", f.F, fresh.F, other));
+    PetscCall(finish(&fresh));
     PetscCall(MatDestroy(&other));
     PetscCall(MatDestroy(&A));
     PetscCall(finish(&f));
