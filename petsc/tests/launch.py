@@ -50,7 +50,7 @@ def run(words, seconds=SECONDS, **more):
 
 
 def loaded(library):
-    return ["-dll_append", library, "-malloc_debug", "-malloc_dump", "-options_left"]
+    return ["-dll_append", library, "-malloc_dump", "-options_left"]
 
 
 def complaints(code, output):
