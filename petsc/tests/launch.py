@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Starts a program of PETSc on some ranks, with libtrine_petsc loaded: launch.py RANKS LIBRARY PROGRAM [OPTIONS...]
 
-The program fails if its exit code is not 0, if it does not end in time, if memory of PETSc is left at its end (-malloc_dump), or if
+LIBRARY -: the program links it. The program fails if its exit code is not 0, if it does not end in time, if memory of PETSc is left at its end (-malloc_dump), or if
 an option of trine was not used (-options_left). Exit code 77 where there is no mpiexec.
 """
 import os
@@ -50,7 +50,7 @@ def run(words, seconds=SECONDS, **more):
 
 
 def loaded(library):
-    return ["-dll_append", library, "-malloc_debug", "-malloc_dump", "-options_left"]
+    return ([] if library == "-" else ["-dll_append", library]) + ["-malloc_dump", "-options_left"]
 
 
 def complaints(code, output):

@@ -250,7 +250,7 @@ static PetscErrorCode sizes(void)
 /* Values that are not finite end the solve with a reason. */
 static PetscErrorCode not_finite(const char *method)
 {
-    static const PetscScalar values[] = {PETSC_INFINITY, NAN};
+    static const PetscScalar values[] = {INFINITY, NAN};
     Mat A;
     KSP ksp;
     Vec b, x;

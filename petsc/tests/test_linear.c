@@ -23,7 +23,9 @@ static const struct example {
 } examples[] = {
     {problem_laplace2d, 24, "-ksp_type cg -pc_type bjacobi", "-sub_pc_type " ICC, "-sub_pc_type trine -sub_pc_trine_method ic0", AS_MANY},
     {problem_laplace2d, 24, "-ksp_type gmres -pc_type asm -pc_asm_overlap 2", "-sub_pc_type lu", "-sub_pc_type trine", AS_MANY},
+#ifndef PETSC_USE_COMPLEX /* whose constant vectors are not those of these matrices */
     {problem_laplace2d, 24, "-ksp_type cg -pc_type gamg", "-mg_coarse_sub_pc_type lu", "-mg_coarse_sub_pc_type trine", AS_MANY},
+#endif
     {problem_laplace2d, 24, "-ksp_type cg -pc_type bjacobi", "-pc_bjacobi_blocks 24 -sub_pc_type lu",
      "-sub_pc_type trine -sub_pc_trine_method tridiag", AS_MANY}, /* the tridiagonal part of such a matrix: a block for each line of the grid */
     {problem_laplace3d, 8, "-ksp_type cg -pc_type bjacobi", "-sub_pc_type " CHOLESKY, "-sub_pc_type trine", AS_MANY},
@@ -42,6 +44,11 @@ static const struct example {
     {problem_elasticity2d, 12, "-ksp_type gmres -pc_type fieldsplit -pc_fieldsplit_type multiplicative -fieldsplit_pc_type bjacobi",
      "-fieldsplit_0_sub_pc_type lu -fieldsplit_1_sub_pc_type ilu",
      "-fieldsplit_0_sub_pc_type trine -fieldsplit_1_sub_pc_type trine -fieldsplit_1_sub_pc_trine_method ilu0", AS_MANY},
+    {problem_laplace3d, 8, "-ksp_type cg -pc_type bjacobi", "-sub_pc_type " ICC, "-sub_pc_type icc -sub_pc_factor_mat_solver_type trine", AS_MANY},
+    {problem_elasticity2d, 12, "-ksp_type cg -pc_type bjacobi", "-sub_pc_type " CHOLESKY,
+     "-sub_pc_type cholesky -sub_pc_factor_mat_solver_type trine", AS_MANY},
+    {problem_elasticity2d, 12, "-ksp_type gmres -pc_type asm", "-sub_pc_type lu", "-sub_pc_type lu -sub_pc_factor_mat_solver_type trine", AS_MANY},
+    {problem_convection2d, 24, "-ksp_type bicg -pc_type bjacobi", "-sub_pc_type ilu", "-sub_pc_type ilu -sub_pc_factor_mat_solver_type trine", AS_MANY},
     {problem_one_rank, 16, "-ksp_type gmres -pc_type bjacobi", "-sub_pc_type ilu", "-sub_pc_type trine -sub_pc_trine_method ilu0", AS_MANY},
     {problem_one_rank, 16, "-ksp_type gmres -pc_type asm", "-sub_pc_type lu", "-sub_pc_type trine", AS_MANY},
     {problem_laplace2d, 24, "-ksp_type gmres -pc_type bjacobi", "-sub_pc_type none", "-sub_pc_type trine -sub_pc_trine_method mos-d", FEWER},
