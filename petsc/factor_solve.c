@@ -187,8 +187,7 @@ static PetscErrorCode MatTransposeSolve(Mat F, Mat Bt, Mat X)
     Mat dense;
 
     PetscFunctionBegin;
-    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &dense));
-    PetscCall(MatZeroEntries(dense));
+    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &dense)); /* zeros */
     for (PetscInt j = 0; j < Bt->rmap->n; j++) {
         const PetscInt *rows;
         const PetscScalar *values;

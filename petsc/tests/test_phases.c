@@ -1,6 +1,8 @@
 /* MatSolverType "trine" where it differs from PETSc's own: its orderings, shifts, inertia, refusals, new patterns, and
    PETSc's factor with trine's solves. On one rank; without trine in sight, as the programs of its users. */
 #include "problems.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const PetscReal eps = PETSC_MACHINE_EPSILON;
@@ -280,6 +282,9 @@ static PetscErrorCode new_values(problem create, MatType type, MatFactorType kin
     PetscCall(create(PETSC_COMM_SELF, 7, &aij));
     PetscCall(MatSetOption(aij, flag, PETSC_TRUE));
     PetscCall(MatConvert(aij, type, MAT_INITIAL_MATRIX, &A));
+#if defined(PETSC_USE_COMPLEX)
+    PetscCall(MatShift(A, PetscCMPLX(0, 1e-17))); /* as rounding leaves it */
+#endif
     PetscCall(MatSetOption(A, flag, PETSC_TRUE));
     PetscCall(start(&f, A));
     PetscCall(analyses(&before));
@@ -471,28 +476,24 @@ static PetscErrorCode sparse_rhs(void)
 
 /* ------------------------------------------------------------------ pivots */
 
-/* [B C; C^T -B] for the Laplacian B: n positive and n negative eigenvalues. */
-static PetscErrorCode quasidefinite(PetscInt size, Mat *K)
+/* Symmetric, with a diagonal that outweighs the rest of each row and is negative in every third: so many eigenvalues. */
+static PetscErrorCode indefinite(PetscInt size, Mat *K)
 {
     Mat B;
     PetscInt n;
     PetscFunctionBeginUser;
     PetscCall(problem_laplace2d(PETSC_COMM_SELF, size, &B));
     PetscCall(MatGetSize(B, &n, NULL));
-    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2 * n, 2 * n, 8, NULL, K));
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 5, NULL, K));
     for (PetscInt i = 0; i < n; i++) {
         const PetscInt *columns;
-        const PetscScalar *values;
         PetscInt count;
-        PetscCall(MatGetRow(B, i, &count, &columns, &values));
+        PetscCall(MatGetRow(B, i, &count, &columns, NULL));
         for (PetscInt k = 0; k < count; k++) {
-            const PetscReal v = columns[k] == i ? 4 : -0.5;
+            const PetscReal v = columns[k] != i ? -0.5 : i % 3 ? 4 : -4;
             PetscCall(MatSetValue(*K, i, columns[k], v, INSERT_VALUES));
-            PetscCall(MatSetValue(*K, n + i, n + columns[k], -v, INSERT_VALUES));
         }
-        PetscCall(MatRestoreRow(B, i, &count, &columns, &values));
-        PetscCall(MatSetValue(*K, i, n + i, 1, INSERT_VALUES));
-        PetscCall(MatSetValue(*K, n + i, i, 1, INSERT_VALUES));
+        PetscCall(MatRestoreRow(B, i, &count, &columns, NULL));
     }
     PetscCall(MatAssemblyBegin(*K, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(*K, MAT_FINAL_ASSEMBLY));
@@ -507,12 +508,12 @@ static PetscErrorCode inertia(void)
     PetscInt negative, zero, positive, n;
     Mat K, A;
     PetscFunctionBeginUser;
-    PetscCall(quasidefinite(6, &K));
+    PetscCall(indefinite(6, &K));
     PetscCall(MatGetSize(K, &n, NULL));
     PetscCall(start(&ldl, K));
     PetscCall(expect_inverse("L D L^H", &ldl, K));
     PetscCall(MatGetInertia(ldl.F, &negative, &zero, &positive));
-    EXPECT(negative == n / 2 && zero == 0 && positive == n / 2, "inertia %d, %d, %d of %d rows", (int)negative, (int)zero, (int)positive, (int)n);
+    EXPECT(negative == (n + 2) / 3 && zero == 0 && negative + positive == n, "inertia %d, %d, %d of %d rows", (int)negative, (int)zero, (int)positive, (int)n);
     PetscCall(finish(&ldl));
     PetscCall(start(&lu, K));
     EXPECT_ERROR("the inertia is not known", MatGetInertia(lu.F, &negative, &zero, &positive));
@@ -589,6 +590,50 @@ static PetscErrorCode not_finite(MatFactorType kind)
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(numeric(&f, A));
     PetscCall(expect_failure("after a NaN", &f, MAT_FACTOR_NOERROR, -1));
+    PetscCall(MatDestroy(&A));
+    PetscCall(finish(&f));
+    PetscFunctionReturn(0);
+}
+
+/* -------------------------------------------------------------------- view */
+
+static PetscErrorCode expect_view(Mat F, const char *words)
+{
+    char *text = NULL;
+    size_t size;
+    PetscViewer viewer;
+    PetscFunctionBeginUser;
+    FILE *file = open_memstream(&text, &size);
+    PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
+    PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+    PetscCall(MatView(F, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    fclose(file);
+    EXPECT(strstr(text, words), "no '%s' in the view:\n%s", words, text);
+    free(text);
+    PetscFunctionReturn(0);
+}
+
+/* What is viewed, before and after another symbolic part with other options. */
+static PetscErrorCode views(void)
+{
+    factor f = {.kind = MAT_FACTOR_LU};
+    Mat A;
+    PetscFunctionBeginUser;
+    PetscCall(problem_convection2d(PETSC_COMM_SELF, 6, &A));
+    PetscCall(start(&f, A));
+    PetscCall(expect_view(f.F, "cpu, 1 thread\n"));
+    PetscCall(PetscOptionsInsertString(NULL, "-f_mat_trine_device cpu:2 -f_mat_trine_ordering natural -f_mat_trine_factorization lu-klu"));
+    PetscCall(MatLUFactorSymbolic(f.F, A, NULL, NULL, &f.info));
+    PetscCall(numeric(&f, A));
+    PetscCall(expect_view(f.F, "cpu, 2 threads\n"));
+    PetscCall(expect_view(f.F, "ordering natural"));
+    PetscCall(expect_view(f.F, "lu-klu"));
+    PetscCall(expect_inverse("LU with other options", &f, A));
+    PetscCall(finish(&f));
+    f.ordering = MATORDERINGND;
+    PetscCall(start(&f, A));
+    PetscCall(expect_view(f.F, "ordering given"));
     PetscCall(MatDestroy(&A));
     PetscCall(finish(&f));
     PetscFunctionReturn(0);
@@ -675,6 +720,7 @@ int main(int argc, char **argv)
         PetscCall(singular(kinds[k], MAT_SHIFT_POSITIVE_DEFINITE, 0));
         PetscCall(not_finite(kinds[k]));
     }
+    PetscCall(views());
     PetscCall(symmetric_side());
     const int failed = expect_end("test_phases");
     PetscCall(PetscFinalize());
