@@ -59,6 +59,9 @@ static PetscErrorCode SetIncomplete(Mat F, IS row, IS column, const MatFactorInf
     PetscFunctionBegin;
     PetscCall(CheckNatural(F, row));
     PetscCall(CheckNatural(F, column));
+    PetscCheck(info->diagonal_fill == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "trine's %s factor adds no entries to the diagonal, and -pc_factor_diagonal_fill was asked for",
+               MatFactorTypes[F->factortype]);
     PetscCheck(!cholesky || info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "trine has an ICC factor without fill, and -pc_factor_levels %g was asked for", (double)info->levels);
     TrineOptionsSetPrecond(&s->options, cholesky           ? TRINE_PRECOND_IC0
@@ -93,6 +96,8 @@ static PetscErrorCode SetOrdering(Mat F, IS column)
 static PetscErrorCode LUSymbolic(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info)
 {
     TrineFactor *f = TrineFactorOf(F);
+    const TrineOptions before = f->solver->options;
+    PetscBool same;
 
     PetscFunctionBegin;
     PetscCheck(A->rmap->n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
@@ -104,6 +109,10 @@ static PetscErrorCode LUSymbolic(Mat F, Mat A, IS row, IS column, const MatFacto
     if (f->by_petsc) PetscCall(TrineFactorSymbolicByPETSc(F, A, row, column, info));
     else if (IsDirect(F)) PetscCall(SetOrdering(F, column));
     else PetscCall(SetIncomplete(F, row, column, info));
+    PetscCall(PetscMemcmp(&before, &f->solver->options, sizeof before, &same));
+    if (same) PetscFunctionReturn(0);
+    PetscCall(TrineTrianglesDestroy(&f->triangles));
+    PetscCall(TrineSolverReset(f->solver));
     PetscFunctionReturn(0);
 }
 
@@ -115,35 +124,6 @@ static PetscErrorCode CholeskySymbolic(Mat F, Mat A, IS order, const MatFactorIn
 }
 
 /* ----------------------------------------------------------------- numeric */
-
-/** A with `shift` times the largest entry of its row added to each a_ii, in its direction. */
-static PetscErrorCode Shifted(Mat A, PetscReal shift, Mat *shifted)
-{
-    Vec diagonal, largest;
-    PetscScalar *d;
-    const PetscScalar *m;
-    PetscReal most;
-
-    PetscFunctionBegin;
-    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, shifted));
-    PetscCall(MatSetOption(*shifted, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-    PetscCall(MatCreateVecs(A, &diagonal, &largest));
-    PetscCall(MatGetDiagonal(A, diagonal));
-    PetscCall(MatGetRowMaxAbs(A, largest, NULL));
-    PetscCall(VecMax(largest, NULL, &most));
-    PetscCall(VecGetArray(diagonal, &d));
-    PetscCall(VecGetArrayRead(largest, &m));
-    for (PetscInt i = 0; i < A->rmap->n; i++) {
-        const PetscReal size = PetscAbsScalar(d[i]), row = PetscRealPart(m[i]);
-        d[i] = (size > 0 ? d[i] / size : 1) * shift * (row > 0 ? row : most);
-    }
-    PetscCall(VecRestoreArrayRead(largest, &m));
-    PetscCall(VecRestoreArray(diagonal, &d));
-    PetscCall(MatDiagonalSet(*shifted, diagonal, ADD_VALUES));
-    PetscCall(VecDestroy(&diagonal));
-    PetscCall(VecDestroy(&largest));
-    PetscFunctionReturn(0);
-}
 
 static PetscBool IsPivot(MatFactorError error)
 {
@@ -164,89 +144,12 @@ static PetscErrorCode NumericShifted(Mat F, Mat A, const MatFactorInfo *info)
     if (type == MAT_SHIFT_NONE) PetscFunctionReturn(0);
     for (PetscReal s = definite ? 1e-3 : least; IsPivot(f->solver->failure) && s <= 1; s *= definite ? 2 : 10) {
         PetscCall(PetscInfo(F, "%s: again with a shift of %g\n", f->solver->sentence, (double)s));
-        PetscCall(Shifted(A, s, &shifted));
+        PetscCall(TrineFactorShift(A, s, &shifted));
         PetscCall(TrineSolverSetUp(f->solver, shifted, PETSC_FALSE));
         PetscCall(MatDestroy(&shifted));
         f->shift = s;
         f->matrix = 0; /* what was analysed is gone */
     }
-    PetscFunctionReturn(0);
-}
-
-/** a_ji := conj(a_ij) for all i < j that have both. */
-static PetscErrorCode Mirror(Mat A)
-{
-    PetscInt n, *next;
-    const PetscInt *offsets, *columns;
-    PetscScalar *values;
-    PetscBool done;
-
-    PetscFunctionBegin;
-    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &offsets, &columns, &done));
-    PetscCall(MatSeqAIJGetArray(A, &values));
-    PetscCall(PetscMalloc1(n, &next)); /* of row j the first entry that no row i < j has come to */
-    PetscCall(PetscArraycpy(next, offsets, n));
-    for (PetscInt i = 0; i < n; i++)
-        for (PetscInt k = offsets[i]; k < offsets[i + 1]; k++) {
-            const PetscInt j = columns[k];
-            if (j == i) values[k] = PetscRealPart(values[k]);
-            if (j <= i) continue;
-            while (next[j] < offsets[j + 1] && columns[next[j]] < i) next[j]++;
-            if (next[j] < offsets[j + 1] && columns[next[j]] == i) values[next[j]] = PetscConj(values[k]);
-        }
-    PetscCall(PetscFree(next));
-    PetscCall(MatSeqAIJRestoreArray(A, &values));
-    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &offsets, &columns, &done));
-    PetscFunctionReturn(0);
-}
-
-/** trine's ICC reads one triangle as that of a Hermitian matrix; PETSc's complex matrices may be symmetric instead. */
-static PetscErrorCode CheckHermitian(Mat A)
-{
-    PetscBool is_rows, hermitian;
-    PetscReal norm;
-    Mat imaginary;
-
-    PetscFunctionBegin;
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &is_rows));
-    if (is_rows) {
-        PetscCall(MatNorm(A, NORM_INFINITY, &norm));
-        PetscCall(MatIsHermitian(A, 100 * PETSC_MACHINE_EPSILON * norm, &hermitian));
-    } else { /* of one triangle that of a Hermitian matrix, or of a symmetric one, if it is real */
-        PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &imaginary));
-        PetscCall(MatImaginaryPart(imaginary));
-        PetscCall(MatNorm(imaginary, NORM_FROBENIUS, &norm));
-        PetscCall(MatDestroy(&imaginary));
-        hermitian = norm == 0 ? PETSC_TRUE : PETSC_FALSE;
-    }
-    PetscCheck(hermitian, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "trine's ICC factor is of Hermitian matrices, and this complex one is not, or MAT_HERMITIAN was not set: "
-               "use -pc_type ilu");
-    PetscFunctionReturn(0);
-}
-
-/** What Cholesky and ICC are to factor. A matrix that the program calls Hermitian may be so but for rounding: its upper
- *  triangle counts, as in PETSc's own Cholesky, and the real part of its diagonal. */
-static PetscErrorCode TakeTriangle(Mat F, PetscBool same, Mat *A)
-{
-    TrineFactor *f = TrineFactorOf(F);
-    PetscBool is_rows, known, hermitian = PETSC_FALSE; /* which stays so if it is not known */
-
-    PetscFunctionBegin;
-    if (F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU) PetscFunctionReturn(0);
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*A, MATSEQAIJ, &is_rows));
-    PetscCall((PetscDefined(USE_COMPLEX) ? MatIsHermitianKnown : MatIsSymmetricKnown)(*A, &known, &hermitian));
-    if (PetscDefined(USE_COMPLEX) && F->factortype == MAT_FACTOR_ICC && !hermitian) {
-        PetscCall(CheckHermitian(*A));
-        hermitian = PETSC_TRUE;
-    }
-    if (!hermitian || !(is_rows || PetscDefined(USE_COMPLEX))) PetscFunctionReturn(0);
-    const PetscBool again = same && f->mirrored;
-    if (!again) PetscCall(MatDestroy(&f->mirrored));
-    if (again && is_rows) PetscCall(MatCopy(*A, f->mirrored, SAME_NONZERO_PATTERN));
-    else PetscCall(MatConvert(*A, MATSEQAIJ, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &f->mirrored));
-    PetscCall(Mirror(f->mirrored));
-    *A = f->mirrored;
     PetscFunctionReturn(0);
 }
 
@@ -274,10 +177,10 @@ static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
     f->pattern = pattern;
     f->shift = 0;
     if (f->by_petsc) {
-        PetscCall(TrineFactorNumericByPETSc(F, A, info));
+        PetscCall(TrineFactorNumericByPETSc(F, A, same, info));
     } else {
         PetscCall(TrineTrianglesDestroy(&f->triangles));
-        PetscCall(TakeTriangle(F, same, &A));
+        PetscCall(TrineFactorMirror(F, same, &A));
         PetscCall(TrineSolverSetUp(s, A, same));
         PetscCall(NumericShifted(F, A, info));
     }

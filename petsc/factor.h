@@ -13,7 +13,7 @@ typedef struct {
     /* What was analysed: another matrix, or another pattern, is analysed anew. */
     PetscObjectId matrix;
     PetscObjectState pattern;
-    Mat mirrored; /* a Hermitian matrix of the values in the upper triangle of the one that was given; NULL: none */
+    Mat mirrored; /* in place of a matrix that is Hermitian but for rounding; NULL: none */
     PetscReal fill_given;
     PetscReal shift; /* of the last numeric part, over the largest entry of each row; 0: none */
 
@@ -30,9 +30,16 @@ typedef struct {
 
 static inline TrineFactor *TrineFactorOf(Mat F) { return F->data; }
 
-/** factor_petsc.c: the phases of PETSc's own ILU factor. */
+/** factor_matrix.c. What Cholesky and ICC are to factor: a matrix that the program calls Hermitian may be so but for
+ *  rounding, and its upper triangle counts, as in PETSc's own Cholesky, with the real part of its diagonal. *A becomes
+ *  f->mirrored, or stays; same: the pattern is that of the last call. An ICC factor of a complex matrix that is not Hermitian is refused. */
+PETSC_INTERN PetscErrorCode TrineFactorMirror(Mat F, PetscBool same, Mat *A);
+/** A with `shift` times the largest entry of its row added to each a_ii, in its direction. */
+PETSC_INTERN PetscErrorCode TrineFactorShift(Mat A, PetscReal shift, Mat *shifted);
+
+/** factor_petsc.c: the phases of PETSc's own ILU factor; same: the pattern of A is that of the last numeric part. */
 PETSC_INTERN PetscErrorCode TrineFactorSymbolicByPETSc(Mat F, Mat A, IS row, IS column, const MatFactorInfo *info);
-PETSC_INTERN PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info);
+PETSC_INTERN PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, PetscBool same, const MatFactorInfo *info);
 PETSC_INTERN PetscErrorCode TrineFactorResetPETSc(Mat F);
 
 /** factor_solve.c: what is solved with a factor. */

@@ -29,16 +29,16 @@ PetscErrorCode TrineFactorSymbolicByPETSc(Mat F, Mat A, IS row, IS column, const
     PetscCheck(is_rows, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "-mat_trine_petsc_factor takes PETSc's factors of matrices of type seqaij, and this one is of type %s",
                ((PetscObject)A)->type_name);
-    PetscCall(TrineFactorResetPETSc(F));
-    PetscCall(MatGetFactor(A, MATSOLVERPETSC, MAT_FACTOR_ILU, &f->petsc));
-    if (row && column) {
+    if (row && column) { /* f's own, perhaps */
         PetscCall(PetscObjectReference((PetscObject)row));
         PetscCall(PetscObjectReference((PetscObject)column));
-        f->row = row;
-        f->column = column;
     } else {
-        PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &f->row, &f->column));
+        PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &row, &column));
     }
+    PetscCall(TrineFactorResetPETSc(F));
+    f->row = row;
+    f->column = column;
+    PetscCall(MatGetFactor(A, MATSOLVERPETSC, MAT_FACTOR_ILU, &f->petsc));
     PetscCall(MatILUFactorSymbolic(f->petsc, A, f->row, f->column, info));
     PetscFunctionReturn(0);
 }
@@ -123,7 +123,7 @@ static PetscErrorCode MakeRows(TrineFactor *f, const Arrays *a)
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info)
+PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, PetscBool same, const MatFactorInfo *info)
 {
     TrineFactor *f = TrineFactorOf(F);
     TrineSolver *s = f->solver;
@@ -131,6 +131,7 @@ PetscErrorCode TrineFactorNumericByPETSc(Mat F, Mat A, const MatFactorInfo *info
     const int64_t *offsets;
 
     PetscFunctionBegin;
+    if (!same && f->rows) PetscCall(TrineFactorSymbolicByPETSc(F, A, f->row, f->column, info));
     PetscCall(TrineSolverOpenDevice(s));
     s->n = A->rmap->n;
     s->ready = PETSC_FALSE;

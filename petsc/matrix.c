@@ -1,5 +1,7 @@
 #include "matrix.h"
 
+#include <petscdevice.h>
+
 #include "errors.h"
 
 /** The matrix by rows: A where it is stored so, else a conversion. */

@@ -247,6 +247,9 @@ static PetscErrorCode orderings(void)
     factor icc = {.kind = MAT_FACTOR_ICC, .info = {.levels = 1}};
     EXPECT_ERROR("ICC factor without fill", symbolic(&icc, A));
     PetscCall(finish(&icc));
+    factor filled = {.kind = MAT_FACTOR_ILU, .info = {.diagonal_fill = 1}};
+    EXPECT_ERROR("adds no entries to the diagonal", symbolic(&filled, A));
+    PetscCall(finish(&filled));
     PetscCall(MatDestroy(&A));
     PetscFunctionReturn(0);
 }
@@ -295,9 +298,9 @@ static PetscErrorCode new_values(problem create, MatType type, MatFactorType kin
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode patterns(MatFactorType kind)
+static PetscErrorCode patterns(MatFactorType kind, const char *options)
 {
-    factor f = {.kind = kind};
+    factor f = {.kind = kind, .options = options};
     Mat A, other;
     PetscFunctionBeginUser;
     PetscCall(problem_convection2d(PETSC_COMM_SELF, 8, &A));
@@ -308,12 +311,36 @@ static PetscErrorCode patterns(MatFactorType kind)
     /* Another matrix, of another pattern with as many entries: the transpose. */
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &other));
     PetscCall(numeric(&f, other));
-    factor fresh = {.kind = kind};
+    factor fresh = {.kind = kind, .options = options};
     PetscCall(start(&fresh, other));
     PetscCall(compare("a factor that was another matrix's", f.F, fresh.F, other));
     if (kind == MAT_FACTOR_LU) PetscCall(expect_inverse("another matrix", &f, other));
     PetscCall(finish(&fresh));
+    /* The same object with another pattern of as many entries. */
+    PetscCall(MatTranspose(other, MAT_INPLACE_MATRIX, &other));
+    PetscCall(numeric(&f, other));
+    PetscCall(start(&fresh, other));
+    PetscCall(compare("a factor of the transpose", f.F, fresh.F, other));
+    PetscCall(finish(&fresh));
     PetscCall(MatDestroy(&other));
+    PetscCall(MatDestroy(&A));
+    PetscCall(finish(&f));
+    PetscFunctionReturn(0);
+}
+
+/* The program says that the matrix is Hermitian, does so no more with a new pattern, and says it again. */
+static PetscErrorCode flag_and_pattern(void)
+{
+    factor f = {.kind = MAT_FACTOR_CHOLESKY};
+    Mat A;
+    PetscFunctionBeginUser;
+    PetscCall(problem_laplace2d(PETSC_COMM_SELF, 8, &A));
+    for (int round = 0; round < 3; round++) {
+        if (round == 1) PetscCall(problem_new_pattern(A));
+        PetscCall(MatSetOption(A, MAT_HERMITIAN, round == 1 ? PETSC_FALSE : PETSC_TRUE));
+        PetscCall(round ? numeric(&f, A) : start(&f, A));
+        PetscCall(expect_inverse("Cholesky of a matrix that is called Hermitian at times", &f, A));
+    }
     PetscCall(MatDestroy(&A));
     PetscCall(finish(&f));
     PetscFunctionReturn(0);
@@ -628,8 +655,10 @@ int main(int argc, char **argv)
     }
     PetscCall(new_values(problem_convection2d, MATSEQAIJ, MAT_FACTOR_LU, MAT_STRUCTURALLY_SYMMETRIC));
     PetscCall(new_values(problem_convection2d, MATSEQAIJ, MAT_FACTOR_CHOLESKY, MAT_STRUCTURALLY_SYMMETRIC));
-    PetscCall(patterns(MAT_FACTOR_LU));
-    PetscCall(patterns(MAT_FACTOR_ILU));
+    PetscCall(patterns(MAT_FACTOR_LU, NULL));
+    PetscCall(patterns(MAT_FACTOR_ILU, NULL));
+    PetscCall(patterns(MAT_FACTOR_ILU, "-f_mat_trine_petsc_factor"));
+    PetscCall(flag_and_pattern());
     for (PetscInt n = 0; n < 3; n++) PetscCall(small(n));
     for (PetscInt block = 1; block < 4; block++) {
         PetscCall(triangles(MAT_FACTOR_LU, block));
