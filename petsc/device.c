@@ -67,7 +67,8 @@ static PetscErrorCode AllocatePinned(size_t bytes, PetscScalar **p)
 #if defined(TRINE_PETSC_PINNED)
     const cudaError_t error = cudaHostAlloc((void **)p, bytes, cudaHostAllocPortable);
     PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM,
-               "trine: no %zu bytes of page-locked memory for the copies to a GPU: %s", bytes, cudaGetErrorString(error));
+               "trine: no %zu bytes of page-locked memory for the copies to a GPU: %s", bytes,
+               cudaGetErrorString(error));
 #else
     PetscCall(PetscMalloc(bytes, p));
 #endif

@@ -14,10 +14,11 @@ static PetscErrorCode FindRows(TrineMatrix *m, Mat A, PetscBool same_pattern)
 
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &ranks));
-    PetscCheck(ranks == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-               "trine solves the part of one rank, and this matrix is spread over %d ranks: use -pc_type bjacobi or asm "
-               "with -sub_pc_type trine",
-               ranks);
+    PetscCheck(
+        ranks == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+        "trine solves the part of one rank, and this matrix is spread over %d ranks: use -pc_type bjacobi or asm "
+        "with -sub_pc_type trine",
+        ranks);
     PetscCall(MatGetType(A, &type));
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &is_rows));
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &is_parallel));
@@ -92,7 +93,8 @@ PetscErrorCode TrineMatrixClose(TrineMatrix *m)
     TrineCall(trine_matrix_destroy(&m->view));
     if (m->host_values) PetscCall(MatSeqAIJRestoreArrayRead(m->rows, &m->host_values));
     if (m->offsets)
-        PetscCall(MatRestoreRowIJ(m->rows, 0, PETSC_FALSE, PETSC_FALSE, &m->row_count, &m->offsets, &m->columns, &done));
+        PetscCall(
+            MatRestoreRowIJ(m->rows, 0, PETSC_FALSE, PETSC_FALSE, &m->row_count, &m->offsets, &m->columns, &done));
     m->values = m->host_values = NULL;
     m->offsets = m->columns = NULL;
     if (!m->converted) PetscCall(MatDestroy(&m->rows));

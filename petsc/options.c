@@ -28,10 +28,11 @@ static const struct {
     {"isai", TRINE_PRECOND_ISAI},
     {"multilevel", TRINE_PRECOND_MULTILEVEL},
 };
-/* By the values of trine_direct_method, trine_ordering and trine_uplo. */
-static const char *const factorizations[] = {"auto",      "cholesky", "cholesky-simplicial", "lu",
-                                             "lu-umfpack", "lu-klu",  "ldl",                 "cudss"};
+/* By the values of trine_direct_method, trine_ordering, trine_direct_solver and trine_uplo. */
+static const char *const factorizations[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack", "lu-klu",
+                                             "ldl",  "cudss"};
 static const char *const orderings[] = {"auto", "metis", "amd", "colamd", "natural"};
+static const char *const solvers[] = {"auto", "supernodal", "general", "library"};
 static const char *const triangles[] = {"auto", "lower", "upper"};
 
 PetscErrorCode TrineOptionsSetDefaults(TrineOptions *o)
@@ -91,8 +92,12 @@ PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const
     PetscCall(PetscOptionsEList(name, "direct: method", NULL, factorizations, PETSC_STATIC_ARRAY_LENGTH(factorizations),
                                 factorizations[o->factorization], &o->factorization, NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_ordering", group));
-    PetscCall(PetscOptionsEList(name, "direct: fill-reducing ordering", NULL, orderings, PETSC_STATIC_ARRAY_LENGTH(orderings),
-                                orderings[o->ordering], &o->ordering, NULL));
+    PetscCall(PetscOptionsEList(name, "direct: fill-reducing ordering", NULL, orderings,
+                                PETSC_STATIC_ARRAY_LENGTH(orderings), orderings[o->ordering], &o->ordering, NULL));
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s_solver", group));
+    PetscCall(PetscOptionsEList(name, "direct: triangular solves by panels, by rows, or of the factorization's library",
+                                NULL, solvers, PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[o->solver], &o->solver,
+                                NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_refine", group));
     PetscCall(ReadInt(PetscOptionsObject, name, "direct: steps of iterative refinement", 0, 1000, &o->refine));
     PetscFunctionReturn(0);
@@ -109,25 +114,32 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
     PetscCall(PetscOptionsEList("-pc_trine_method", "what stands for the inverse", NULL, names,
                                 PETSC_STATIC_ARRAY_LENGTH(names), names[o->method], &o->method, NULL));
     PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "pc_trine", o));
-    PetscCall(PetscOptionsEList("-pc_trine_uplo", "triangular: the triangle, the entries of the other are ignored", NULL,
-                                triangles, PETSC_STATIC_ARRAY_LENGTH(triangles), triangles[o->uplo], &o->uplo, NULL));
-    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_m", "alt-o, alt-i, mos-d, mos-a: factors, 0 = 4", 0, TRINE_PRECOND_MAX_M, &o->m));
+    PetscCall(PetscOptionsEList("-pc_trine_uplo", "triangular: the triangle, the entries of the other are ignored",
+                                NULL, triangles, PETSC_STATIC_ARRAY_LENGTH(triangles), triangles[o->uplo], &o->uplo,
+                                NULL));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_m", "alt-o, alt-i, mos-d, mos-a: factors, 0 = 4", 0,
+                      TRINE_PRECOND_MAX_M, &o->m));
     PetscCall(PetscOptionsReal("-pc_trine_omega", "the same: weight of an edge in the next forest, 0 = automatic", NULL,
                                o->omega, &o->omega, NULL));
-    PetscCall(PetscOptionsReal("-pc_trine_coverage", "the same: part of the entries at which factors end, 0 = m of them",
-                               NULL, o->coverage, &o->coverage, NULL));
+    PetscCall(PetscOptionsReal("-pc_trine_coverage",
+                               "the same: part of the entries at which factors end, 0 = m of them", NULL, o->coverage,
+                               &o->coverage, NULL));
     PetscCall(PetscOptionsBool("-pc_trine_homogeneous", "mos-a: rows are scaled first", NULL, o->homogeneous,
                                &o->homogeneous, NULL));
     PetscCall(PetscOptionsBool("-pc_trine_keep_forests", "the forests of earlier values stay when values change", NULL,
                                o->keep_forests, &o->keep_forests, NULL));
     PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_levels", "iluk: level of fill, 0 = 1", 0, most, &o->fill_level));
-    PetscCall(PetscOptionsReal("-pc_trine_threshold", "ilut: part of its row's norm below which an entry is dropped, 0 = 1e-3",
-                               NULL, o->drop_tolerance, &o->drop_tolerance, NULL));
-    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_row_entries", "ilut: entries of a row that stay in a triangle, 0 = 20", 0, most, &o->row_entries));
-    PetscCall(PetscOptionsReal("-pc_trine_shift", "ilu0, iluk, ilut, ic0: added to the diagonal, as part of its row's largest entry",
-                               NULL, o->shift, &o->shift, NULL));
+    PetscCall(PetscOptionsReal("-pc_trine_threshold",
+                               "ilut: part of its row's norm below which an entry is dropped, 0 = 1e-3", NULL,
+                               o->drop_tolerance, &o->drop_tolerance, NULL));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_row_entries",
+                      "ilut: entries of a row that stay in a triangle, 0 = 20", 0, most, &o->row_entries));
+    PetscCall(PetscOptionsReal("-pc_trine_shift",
+                               "ilu0, iluk, ilut, ic0: added to the diagonal, as part of its row's largest entry", NULL,
+                               o->shift, &o->shift, NULL));
     PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_sweeps", "isai, multilevel: steps, 0 = 1", 0, most, &o->sweeps));
-    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_nx", "adi: points of the grid in x, which run fastest", 0, most, &o->nx));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_nx", "adi: points of the grid in x, which run fastest", 0, most,
+                      &o->nx));
     PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_ny", "adi: points of the grid in y", 0, most, &o->ny));
     PetscOptionsHeadEnd();
     PetscFunctionReturn(0);

@@ -28,6 +28,7 @@ typedef struct {
     PetscInt method; /* a TrineMethod, or one that comes after AUTO */
     PetscInt factorization; /* a trine_direct_method */
     PetscInt ordering; /* a trine_ordering */
+    PetscInt solver; /* a trine_direct_solver */
     PetscInt refine; /* steps of iterative refinement of a direct solve */
     PetscInt uplo; /* of triangular: a trine_uplo */
     PetscInt m, fill_level, row_entries, sweeps, nx, ny; /* as in trine_precond_options; 0: its default */
@@ -40,7 +41,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode TrineOptionsSetDefaults(TrineOptions *o);
 /** Those of the PC type: -pc_trine_... */
 PETSC_INTERN PetscErrorCode TrineOptionsReadPC(TrineOptionItems items, TrineOptions *o);
-/** Of a direct solve, with `group` ("pc_trine", "mat_trine") before their names: device, factorization, ordering, refine. */
+/** Of a direct solve, with `group` ("pc_trine", "mat_trine") before their names: device, factorization,
+ *  ordering, solver, refine. */
 PETSC_INTERN PetscErrorCode TrineOptionsReadDirect(TrineOptionItems items, const char *group, TrineOptions *o);
 /** The name of the method: "direct", "ilu0", ... */
 PETSC_INTERN const char *TrineOptionsMethodName(const TrineOptions *o);

@@ -43,10 +43,11 @@ static PetscErrorCode PCApplyTranspose_Trine(PC pc, Vec b, Vec x)
 static PetscErrorCode PCSetFromOptions_Trine(PC pc, TrineOptionItems items)
 {
     TrineSolver *s = pc->data;
-    const TrineOptions before = s->options;
+    TrineOptions before;
     PetscBool same;
 
     PetscFunctionBegin;
+    PetscCall(PetscMemcpy(&before, &s->options, sizeof before)); /* with the bytes between members */
     PetscCall(TrineOptionsReadPC(items, &s->options));
     PetscCall(PetscMemcmp(&before, &s->options, sizeof before, &same));
     if (same) PetscFunctionReturn(0);
@@ -61,7 +62,10 @@ static PetscErrorCode PCView_Trine(PC pc, PetscViewer viewer)
 
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-    if (ascii) PetscCall(TrineSolverView(pc->data, viewer));
+    if (!ascii) PetscFunctionReturn(0);
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall(TrineSolverView(pc->data, viewer));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(0);
 }
 

@@ -1,16 +1,30 @@
 #include "solver.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "errors.h"
 #include "events.h"
+
+static PetscBool is_cited;
+static const char citation[] =
+    "@misc{trine,\n"
+    "  title = {trine: sparse triangular, tridiagonal and direct solves on CPUs and GPUs},\n"
+    "  author = {{The trine developers}}\n"
+    "}\n"
+    "@phdthesis{Klein2024,\n"
+    "  title = {Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves on GPUs},\n"
+    "  author = {C. J. Klein},\n"
+    "  year = {2024}\n"
+    "}\n";
 
 /* ------------------------------------------------------------------ life cycle */
 
 PetscErrorCode TrineSolverCreate(PetscObject owner, const char *group, TrineSolver **s)
 {
     PetscFunctionBegin;
+    PetscCall(PetscCitationsRegister(citation, &is_cited));
     PetscCall(PetscNew(s));
     (*s)->owner = owner;
     (*s)->group = group;
@@ -66,18 +80,21 @@ static void SayWhat(TrineSolver *s, const char *group, const char *option, const
 {
     PetscMPIInt rank = 0;
     MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
-    snprintf(s->sentence, sizeof s->sentence, "rank %d: -%s%s_%s %s: %s", rank, s->owner->prefix ? s->owner->prefix : "",
-             group, option, value, trine_last_error());
+    snprintf(s->sentence, sizeof s->sentence, "rank %d: -%s%s_%s %s: %s", rank,
+             s->owner->prefix ? s->owner->prefix : "", group, option, value, trine_last_error());
 }
 
 /** The number after "row" or "column" in trine's sentence. */
 static PetscInt RowOfSentence(const char *sentence)
 {
-    const char *words[] = {"row ", "column "};
-    long long number;
+    const char *const words[] = {"row ", "column "};
     for (int i = 0; i < 2; i++) {
-        const char *word = strstr(sentence, words[i]);
-        if (word && sscanf(word + strlen(words[i]), "%lld", &number) == 1) return (PetscInt)number;
+        const char *const word = strstr(sentence, words[i]);
+        if (!word) continue;
+        char *end;
+        const char *const number = word + strlen(words[i]);
+        const long long row = strtoll(number, &end, 10);
+        if (end > number) return (PetscInt)row;
     }
     return -1;
 }
@@ -141,7 +158,8 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
 /** The plan for the factor, whose ops s->ops says. */
 static PetscErrorCode PlanDirect(TrineSolver *s, PetscBool *go_on)
 {
-    const trine_direct_options options = {.ops = s->ops, .refine = (int)s->options.refine};
+    const trine_direct_options options = {
+        .ops = s->ops, .refine = (int)s->options.refine, .solver = (trine_direct_solver)s->options.solver};
 
     PetscFunctionBegin;
     PetscCall(Judge(s, trine_direct_create_from_factor(s->device.ctx, &s->direct, s->factor, NULL, &options),
@@ -162,7 +180,8 @@ static PetscErrorCode SetUpDirect(TrineSolver *s, PetscBool same_pattern, PetscB
     if (same_pattern) {
         PetscCall(Judge(s, trine_direct_update(s->direct, s->matrix.view), PETSC_FALSE, go_on));
     } else {
-        PetscCall(Judge(s, trine_factor_create(s->device.ctx, &s->factor, s->matrix.view, &options), PETSC_FALSE, go_on));
+        PetscCall(
+            Judge(s, trine_factor_create(s->device.ctx, &s->factor, s->matrix.view, &options), PETSC_FALSE, go_on));
         if (*go_on) PetscCall(PlanDirect(s, go_on));
     }
     PetscCall(PetscLogEventEnd(event, s->owner, 0, 0, 0));
@@ -215,8 +234,8 @@ static PetscErrorCode SetUpPrecond(TrineSolver *s, PetscBool same_pattern, Petsc
     *go_on = PETSC_TRUE;
     if (!same_pattern) {
         PetscCall(PetscLogEventBegin(TRINE_SetUp, s->owner, 0, 0, 0));
-        PetscCall(Judge(s, trine_precond_analyse(s->device.ctx, &s->precond, s->matrix.view, &options), PETSC_TRUE,
-                        go_on));
+        PetscCall(
+            Judge(s, trine_precond_analyse(s->device.ctx, &s->precond, s->matrix.view, &options), PETSC_TRUE, go_on));
         PetscCall(PetscLogEventEnd(TRINE_SetUp, s->owner, 0, 0, 0));
     }
     if (!*go_on) PetscFunctionReturn(0);
@@ -246,7 +265,8 @@ static PetscErrorCode TakeInverse(TrineSolver *s)
     PetscCall(DropInverse(s));
     if (s->precond) TrineCall(trine_precond_get_info(s->precond, &info));
     if (info.method == TRINE_PRECOND_ALT_O && info.m > 1) {
-        for (; s->count < info.m; s->count++) TrineCall(trine_precond_part(s->precond, s->count, &s->inverse[s->count]));
+        for (; s->count < info.m; s->count++)
+            TrineCall(trine_precond_part(s->precond, s->count, &s->inverse[s->count]));
         PetscFunctionReturn(0);
     }
     if (s->direct) TrineCall(trine_direct_as_op(s->direct, &s->inverse[0]));
@@ -469,7 +489,8 @@ static PetscErrorCode ViewPrecond(const TrineSolver *s, PetscViewer viewer)
     if (info.factor_entries)
         PetscCall(PetscViewerASCIIPrintf(viewer, "entries of the factors: %lld\n", (long long)info.factor_entries));
     if (s->count > 1)
-        PetscCall(PetscViewerASCIIPrintf(viewer, "the factors take turns: for a flexible method, as -ksp_type fgmres\n"));
+        PetscCall(
+            PetscViewerASCIIPrintf(viewer, "the factors take turns: for a flexible method, as -ksp_type fgmres\n"));
     PetscFunctionReturn(0);
 }
 
