@@ -62,6 +62,12 @@ trine_precond_options TrineOptionsPrecond(const TrineOptions *o)
                                    .ny = o->ny};
 }
 
+void TrineOptionsSetPrecond(TrineOptions *o, trine_precond_method method)
+{
+    for (PetscInt i = 0; i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+        if (methods[i].method == method) o->method = i;
+}
+
 /** An integer from least to most. */
 static PetscErrorCode ReadInt(TrineOptionItems PetscOptionsObject, const char *name, const char *text, PetscInt least,
                               PetscInt most, PetscInt *value)
@@ -82,6 +88,9 @@ PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_device", group));
     PetscCall(PetscOptionsString(name, "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)", NULL, o->device,
                                  o->device, sizeof o->device, NULL));
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s_factorization", group));
+    PetscCall(PetscOptionsEList(name, "direct: method", NULL, factorizations, PETSC_STATIC_ARRAY_LENGTH(factorizations),
+                                factorizations[o->factorization], &o->factorization, NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_ordering", group));
     PetscCall(PetscOptionsEList(name, "direct: fill-reducing ordering", NULL, orderings,
                                 PETSC_STATIC_ARRAY_LENGTH(orderings), orderings[o->ordering], &o->ordering, NULL));
@@ -105,9 +114,6 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
     PetscCall(PetscOptionsEList("-pc_trine_method", "what stands for the inverse", NULL, names,
                                 PETSC_STATIC_ARRAY_LENGTH(names), names[o->method], &o->method, NULL));
     PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "pc_trine", o));
-    PetscCall(PetscOptionsEList("-pc_trine_factorization", "direct: method", NULL, factorizations,
-                                PETSC_STATIC_ARRAY_LENGTH(factorizations), factorizations[o->factorization],
-                                &o->factorization, NULL));
     PetscCall(PetscOptionsEList("-pc_trine_uplo", "triangular: the triangle, the entries of the other are ignored",
                                 NULL, triangles, PETSC_STATIC_ARRAY_LENGTH(triangles), triangles[o->uplo], &o->uplo,
                                 NULL));
