@@ -1,0 +1,8 @@
+/* MatSolverType "trine". */
+#include "events.h"
+
+PetscErrorCode TrineRegisterSolverTypes(void)
+{
+    PetscFunctionBegin;
+    PetscFunctionReturn(0);
+}
