@@ -12,8 +12,9 @@ static PetscErrorCode PCSetUp_Trine(PC pc)
 
     PetscFunctionBegin;
     pc->failedreason = PC_NOERROR;
-    PetscCall(TrineSolverSetUp(s, (PetscObject)pc, pc->pmat, pc->flag == SAME_NONZERO_PATTERN));
-    pc->failedreason = (PCFailedReason)s->failure;
+    PetscCall(TrineSolverSetUp(s, pc->pmat, pc->flag == SAME_NONZERO_PATTERN ? PETSC_TRUE : PETSC_FALSE));
+    pc->failedreason = (PCFailedReason)s->failure; /* the same names in the same order */
+    PetscCheck(!s->failure || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "%s", s->sentence);
     PetscFunctionReturn(0);
 }
 
@@ -24,19 +25,33 @@ static PetscErrorCode PCApply_Trine(PC pc, Vec b, Vec x)
     PetscFunctionReturn(0);
 }
 
+static PetscErrorCode PCMatApply_Trine(PC pc, Mat B, Mat X)
+{
+    PetscFunctionBegin;
+    PetscCall(TrineSolverMatApply(pc->data, TRINE_N, B, X));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode PCApplyTranspose_Trine(PC pc, Vec b, Vec x)
 {
     PetscFunctionBegin;
+    PetscCall(TrineSolverAddTranspose(pc->data, pc->pmat));
     PetscCall(TrineSolverApply(pc->data, TRINE_T, b, x));
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode PCSetFromOptions_Trine(PC pc, TrineOptionItems PetscOptionsObject)
+static PetscErrorCode PCSetFromOptions_Trine(PC pc, TrineOptionItems items)
 {
     TrineSolver *s = pc->data;
+    const TrineOptions before = s->options;
+    PetscBool same;
 
     PetscFunctionBegin;
-    PetscCall(TrineOptionsReadPC(PetscOptionsObject, &s->options));
+    PetscCall(TrineOptionsReadPC(items, &s->options));
+    PetscCall(PetscMemcmp(&before, &s->options, sizeof before, &same));
+    if (same) PetscFunctionReturn(0);
+    PetscCall(TrineSolverReset(s));
+    pc->setupcalled = 0; /* the same values again are a reason for a set-up */
     PetscFunctionReturn(0);
 }
 
@@ -59,10 +74,12 @@ static PetscErrorCode PCReset_Trine(PC pc)
 
 static PetscErrorCode PCDestroy_Trine(PC pc)
 {
+    TrineSolver *s = pc->data;
+
     PetscFunctionBegin;
-    PetscCall(PCReset_Trine(pc));
+    pc->data = NULL;
     PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCTrineGetFailure_C", NULL));
-    PetscCall(PetscFree(pc->data));
+    PetscCall(TrineSolverDestroy(&s));
     PetscFunctionReturn(0);
 }
 
@@ -89,12 +106,11 @@ PetscErrorCode PCCreate_Trine(PC pc)
     TrineSolver *s;
 
     PetscFunctionBegin;
-    PetscCall(PetscNew(&s));
-    TrineOptionsSetDefaults(&s->options);
-    s->failed_row = -1;
+    PetscCall(TrineSolverCreate((PetscObject)pc, "pc_trine", &s));
     pc->data = s;
     pc->ops->setup = PCSetUp_Trine;
     pc->ops->apply = PCApply_Trine;
+    pc->ops->matapply = PCMatApply_Trine;
     pc->ops->applytranspose = PCApplyTranspose_Trine;
     pc->ops->setfromoptions = PCSetFromOptions_Trine;
     pc->ops->view = PCView_Trine;

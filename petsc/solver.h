@@ -4,31 +4,53 @@
 
 #include <petscmat.h>
 #include <trine/operator.h>
+#include <trine/triangular.h>
 
 #include "device.h"
 #include "matrix.h"
 #include "options.h"
 
 typedef struct {
-    TrineOptions options; /* to be set before the first set-up */
+    PetscObject owner; /* the PC or the matrix: of messages and their prefix; not counted as a reference */
+    const char *group; /* of its options: "pc_trine" */
+    TrineOptions options; /* to be set before the first set-up, or with TrineSolverReset */
+    unsigned ops; /* that can be applied: TRINE_N, and TRINE_T after TrineSolverAddTranspose */
+
     TrineDevice device;
     TrineMatrix matrix;
+    PetscInt n, nnz; /* of the last set-up */
+    trine_factor factor; /* of direct */
     trine_direct direct;
-    trine_op inverse; /* of the matrix, or of its approximation; NULL: no set-up, or one that failed */
-    PetscInt n;
-    /* The last set-up. */
-    MatFactorError failure; /* as PETSc has it, MAT_FACTOR_NOERROR after a success */
-    PetscInt failed_row; /* of this rank, from 0; -1: none */
-    char sentence[512]; /* what failed */
+    trine_triangular triangular;
+    trine_precond precond;
+    char reason[256]; /* precond auto: why another method stands in for the one that was chosen; "" */
+
+    trine_op inverse[TRINE_PRECOND_MAX_M]; /* alt-o: they take turns; else the first one alone */
+    int count; /* of them; 0 of the identity, and where there is no plan */
+    int turn;
+    PetscBool ready; /* the last set-up succeeded */
+    PetscLogDouble flops; /* of one solution, multiplications and additions with the entries of the factors */
+
+    /* Of the last set-up. */
+    MatFactorError failure; /* MAT_FACTOR_NOERROR after a success */
+    PetscInt failed_row; /* of this rank, from 0; -1: none is known */
+    char sentence[640]; /* what failed: rank, option, row; "" */
 } TrineSolver;
 
-/** Take the values of A; with same_pattern those of the last set-up are replaced, and its analysis is kept. A matrix
- *  without inverse, or whose values are not finite, is no error: s->failure says so. */
-PETSC_INTERN PetscErrorCode TrineSolverSetUp(TrineSolver *s, PetscObject owner, Mat A, PetscBool same_pattern);
-/** x := op(A)^-1 b, or Inf after a set-up that failed. op: TRINE_N or TRINE_T. */
-PETSC_INTERN PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode TrineSolverCreate(PetscObject owner, const char *group, TrineSolver **s);
+PETSC_INTERN PetscErrorCode TrineSolverDestroy(TrineSolver **s);
 /** Drop everything but the options. */
 PETSC_INTERN PetscErrorCode TrineSolverReset(TrineSolver *s);
+
+/** Take the values of A; with same_pattern those of the last set-up are replaced, and its analysis is kept. A matrix
+ *  without inverse or with values that are not finite, and memory that ends, are no errors: s->failure says so. */
+PETSC_INTERN PetscErrorCode TrineSolverSetUp(TrineSolver *s, Mat A, PetscBool same_pattern);
+/** So that TRINE_T can be applied: plans are made anew from the factor that is there, or from A. */
+PETSC_INTERN PetscErrorCode TrineSolverAddTranspose(TrineSolver *s, Mat A);
+/** x := op(A)^-1 b, op TRINE_N or TRINE_T; Inf after a set-up that failed. */
+PETSC_INTERN PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x);
+/** The same for the columns of dense matrices. */
+PETSC_INTERN PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Mat X);
 /** Lines of -ksp_view. */
 PETSC_INTERN PetscErrorCode TrineSolverView(const TrineSolver *s, PetscViewer viewer);
 
