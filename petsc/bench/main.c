@@ -204,6 +204,13 @@ static PetscErrorCode measure(Mat A, Vec b, Vec x, PetscLogStage setting_up, Pet
     PetscFunctionReturn(0);
 }
 
+static double least(const double *values, int count)
+{
+    double found = values[0];
+    for (int i = 1; i < count; i++) found = PetscMin(found, values[i]);
+    return found;
+}
+
 static void number(const char *key, double value)
 {
     printf(PetscIsInfOrNanReal(value) ? ", \"%s\": null" : ", \"%s\": %.7g", key, value);
@@ -228,13 +235,13 @@ static PetscErrorCode print(const char *name, Mat A, PetscLogStage solving, cons
            sizeof(PetscScalar) == 16 ? "z" : "d", (int)ranks, (long long)ghosts);
     printf(", \"version\": \"%d.%d.%d\", \"outcome\": \"%s\", \"iterations\": %d, \"reps\": %d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
            PETSC_VERSION_SUBMINOR, t->reason > 0 ? "converged" : KSPConvergedReasons[t->reason], (int)t->iterations, t->solves);
-    number("setup_ms", median(t->setup, t->setups));
+    number("setup_ms", least(t->setup, t->setups));
     number("analyse_ms", t->analyse_ms);
-    number("factor_ms", median(t->setup, t->setups) - t->analyse_ms);
-    number("numeric_ms", median(t->numeric, t->numerics));
+    number("factor_ms", PetscMax(0, least(t->setup, t->setups) - t->analyse_ms));
+    number("numeric_ms", least(t->numeric, t->numerics));
     number("solve_ms", median(t->solve, t->solves));
-    number("solve_min_ms", t->solve[0]);
-    if (t->applies) number("apply_ms", median(t->apply, t->applies));
+    number("solve_min_ms", least(t->solve, t->solves));
+    if (t->applies) number("apply_ms", least(t->apply, t->applies));
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) number(phases[i].key, spent[i] / t->solves);
     number("error", t->residual);
     number("peak_before_mib", t->peak_before_mib);
