@@ -4,6 +4,8 @@
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
 #   make check-full                 the same, then the ABI against the one that is kept, every real matrix, ten minutes of each fuzz
 #                                   target, and the GPU tests under compute-sanitizer where there is a GPU
+#   make petsc                      install what is missing, PETSc and Open MPI among it, build libtrine_petsc for this machine: build/demo/lib
+#   make check-petsc                the same; then run the tests of libtrine_petsc
 #   make docs                       build the documents as web pages, with the interface and all benchmarks: build/docs/index.html
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
@@ -15,7 +17,7 @@ export CMAKE_GENERATOR ?= Ninja
 # Where no GPU will run them, kernels are only compiled, and the optimizing compiler would take half of the build.
 QUICK_KERNELS = $(shell nvidia-smi -L >/dev/null 2>&1 && echo OFF || echo ON)
 
-.PHONY: deps demo check check-full docs clean
+.PHONY: deps demo check check-full petsc check-petsc docs clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -24,9 +26,10 @@ deps:
 
 # What runs here: kernels for the GPU that is there, or none.
 DEMO_CUDA = $(shell nvidia-smi -L >/dev/null 2>&1 && echo -DCMAKE_CUDA_ARCHITECTURES=native || echo -DTRINE_CUDA=OFF)
+DEMO_PARTS = -DTRINE_TESTS=OFF -DTRINE_BENCH=OFF
 
 demo: deps
-	cmake --preset release -B build/demo $(DEMO_CUDA) $(CMAKE_FLAGS)
+	cmake --preset release -B build/demo $(DEMO_CUDA) $(DEMO_PARTS) $(CMAKE_FLAGS)
 	cmake --build build/demo --parallel $(JOBS) --target trine_command
 	@tools/demo build/demo $(MATRIX)
 
@@ -55,6 +58,18 @@ check-full: check
 	    set -e; tools/solve-all --trine build/check/bin/trine --device cuda --limit 10 --output build/solve-all-cuda.md; \
 	    tools/gpu-test --build-dir build/check --sanitize --only .; \
 	else echo "skipped: real matrices and compute-sanitizer on a GPU: there is none"; fi
+
+# What `demo` has built stays as it is; the adapters are added to it.
+petsc:
+	@tools/install-deps --build --petsc
+	cmake --preset release -B build/demo $(DEMO_CUDA) $(DEMO_PARTS) -DTRINE_PETSC=ON $(CMAKE_FLAGS)
+	cmake --build build/demo --parallel $(JOBS)
+
+check-petsc: petsc
+	@tools/install-deps
+	cmake --preset release -B build/check -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) -DTRINE_PETSC=ON $(CMAKE_FLAGS)
+	cmake --build build/check --parallel $(JOBS) --target petsc_tests
+	tools/run-tests build/check $(JOBS) --tests-regex '^petsc[.]'
 
 docs:
 	@tools/install-deps --docs

@@ -5,7 +5,8 @@
 /** The matrix by rows: A where it is stored so, else a conversion. */
 static PetscErrorCode FindRows(TrineMatrix *m, Mat A, PetscBool same_pattern)
 {
-    PetscBool is_rows, is_parallel, is_blocks;
+    PetscBool is_rows, is_parallel, is_blocks, is_triangle;
+    PetscInt block;
     PetscMPIInt ranks;
     MatType type;
 
@@ -24,7 +25,10 @@ static PetscErrorCode FindRows(TrineMatrix *m, Mat A, PetscBool same_pattern)
                "KSPSetOperators() one of these as the second matrix",
                type);
     if (is_blocks) {
-        const PetscBool again = same_pattern && m->converted && m->given == A;
+        /* PETSc (3.18) spoils the rows of an earlier conversion of type sbaij with blocks. */
+        PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQSBAIJ, &is_triangle));
+        PetscCall(MatGetBlockSize(A, &block));
+        const PetscBool again = same_pattern && m->converted && m->given == A && (block == 1 || !is_triangle);
         if (!again) PetscCall(MatDestroy(&m->rows));
         PetscCall(MatConvert(A, MATSEQAIJ, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &m->rows));
     } else {

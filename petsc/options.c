@@ -61,6 +61,24 @@ trine_precond_options TrineOptionsPrecond(const TrineOptions *o)
                                    .ny = o->ny};
 }
 
+void TrineOptionsSetPrecond(TrineOptions *o, trine_precond_method method)
+{
+    for (PetscInt i = 0; i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+        if (methods[i].method == method) o->method = i;
+}
+
+/** An integer from least to most. */
+static PetscErrorCode ReadInt(TrineOptionItems PetscOptionsObject, const char *name, const char *text, PetscInt least,
+                              PetscInt most, PetscInt *value)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscOptionsInt(name, text, NULL, *value, value, NULL));
+    PetscCheck(*value >= least && *value <= most, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-%s%s %" PetscInt_FMT ": not a number from %" PetscInt_FMT " to %" PetscInt_FMT,
+               PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, *value, least, most);
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const char *group, TrineOptions *o)
 {
     char name[64];
@@ -69,12 +87,14 @@ PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_device", group));
     PetscCall(PetscOptionsString(name, "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)", NULL, o->device,
                                  o->device, sizeof o->device, NULL));
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s_factorization", group));
+    PetscCall(PetscOptionsEList(name, "direct: method", NULL, factorizations, PETSC_STATIC_ARRAY_LENGTH(factorizations),
+                                factorizations[o->factorization], &o->factorization, NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_ordering", group));
     PetscCall(PetscOptionsEList(name, "direct: fill-reducing ordering", NULL, orderings, PETSC_STATIC_ARRAY_LENGTH(orderings),
                                 orderings[o->ordering], &o->ordering, NULL));
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s_refine", group));
-    PetscCall(PetscOptionsRangeInt(name, "direct: steps of iterative refinement", NULL, o->refine, &o->refine, NULL, 0,
-                                   1000));
+    PetscCall(ReadInt(PetscOptionsObject, name, "direct: steps of iterative refinement", 0, 1000, &o->refine));
     PetscFunctionReturn(0);
 }
 
@@ -89,13 +109,9 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
     PetscCall(PetscOptionsEList("-pc_trine_method", "what stands for the inverse", NULL, names,
                                 PETSC_STATIC_ARRAY_LENGTH(names), names[o->method], &o->method, NULL));
     PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "pc_trine", o));
-    PetscCall(PetscOptionsEList("-pc_trine_factorization", "direct: method", NULL, factorizations,
-                                PETSC_STATIC_ARRAY_LENGTH(factorizations), factorizations[o->factorization],
-                                &o->factorization, NULL));
     PetscCall(PetscOptionsEList("-pc_trine_uplo", "triangular: the triangle, the entries of the other are ignored", NULL,
                                 triangles, PETSC_STATIC_ARRAY_LENGTH(triangles), triangles[o->uplo], &o->uplo, NULL));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_m", "alt-o, alt-i, mos-d, mos-a: factors, 0 = 4", NULL, o->m, &o->m, NULL,
-                                   0, TRINE_PRECOND_MAX_M));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_m", "alt-o, alt-i, mos-d, mos-a: factors, 0 = 4", 0, TRINE_PRECOND_MAX_M, &o->m));
     PetscCall(PetscOptionsReal("-pc_trine_omega", "the same: weight of an edge in the next forest, 0 = automatic", NULL,
                                o->omega, &o->omega, NULL));
     PetscCall(PetscOptionsReal("-pc_trine_coverage", "the same: part of the entries at which factors end, 0 = m of them",
@@ -104,19 +120,15 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
                                &o->homogeneous, NULL));
     PetscCall(PetscOptionsBool("-pc_trine_keep_forests", "the forests of earlier values stay when values change", NULL,
                                o->keep_forests, &o->keep_forests, NULL));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_levels", "iluk: level of fill, 0 = 1", NULL, o->fill_level,
-                                   &o->fill_level, NULL, 0, most));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_levels", "iluk: level of fill, 0 = 1", 0, most, &o->fill_level));
     PetscCall(PetscOptionsReal("-pc_trine_threshold", "ilut: part of its row's norm below which an entry is dropped, 0 = 1e-3",
                                NULL, o->drop_tolerance, &o->drop_tolerance, NULL));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_row_entries", "ilut: entries of a row that stay in a triangle, 0 = 20", NULL,
-                                   o->row_entries, &o->row_entries, NULL, 0, most));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_row_entries", "ilut: entries of a row that stay in a triangle, 0 = 20", 0, most, &o->row_entries));
     PetscCall(PetscOptionsReal("-pc_trine_shift", "ilu0, iluk, ilut, ic0: added to the diagonal, as part of its row's largest entry",
                                NULL, o->shift, &o->shift, NULL));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_sweeps", "isai, multilevel: steps, 0 = 1", NULL, o->sweeps, &o->sweeps,
-                                   NULL, 0, most));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_nx", "adi: points of the grid in x, which run fastest", NULL, o->nx, &o->nx,
-                                   NULL, 0, most));
-    PetscCall(PetscOptionsRangeInt("-pc_trine_ny", "adi: points of the grid in y", NULL, o->ny, &o->ny, NULL, 0, most));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_sweeps", "isai, multilevel: steps, 0 = 1", 0, most, &o->sweeps));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_nx", "adi: points of the grid in x, which run fastest", 0, most, &o->nx));
+    PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_ny", "adi: points of the grid in y", 0, most, &o->ny));
     PetscOptionsHeadEnd();
     PetscFunctionReturn(0);
 }

@@ -40,10 +40,12 @@ typedef struct {
 PETSC_INTERN PetscErrorCode TrineOptionsSetDefaults(TrineOptions *o);
 /** Those of the PC type: -pc_trine_... */
 PETSC_INTERN PetscErrorCode TrineOptionsReadPC(TrineOptionItems items, TrineOptions *o);
-/** Of a direct solve, with `group` ("pc_trine", "mat_trine") before their names: device, ordering, refine. */
+/** Of a direct solve, with `group` ("pc_trine", "mat_trine") before their names: device, factorization, ordering, refine. */
 PETSC_INTERN PetscErrorCode TrineOptionsReadDirect(TrineOptionItems items, const char *group, TrineOptions *o);
 /** The name of the method: "direct", "ilu0", ... */
 PETSC_INTERN const char *TrineOptionsMethodName(const TrineOptions *o);
+/** The method of trine_precond, one of those that have a name here. */
+PETSC_INTERN void TrineOptionsSetPrecond(TrineOptions *o, trine_precond_method method);
 /** What trine_precond is asked for, if the method is one of its own. */
 PETSC_INTERN trine_precond_options TrineOptionsPrecond(const TrineOptions *o);
 

@@ -62,12 +62,12 @@ PetscErrorCode TrineSolverDestroy(TrineSolver **s)
 /* -------------------------------------------------------------------- failures */
 
 /** "rank 1: -sub_pc_trine_method ilu0: " and trine's sentence. */
-static void SayWhat(TrineSolver *s, const char *option, const char *value)
+static void SayWhat(TrineSolver *s, const char *group, const char *option, const char *value)
 {
     PetscMPIInt rank = 0;
     MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
     snprintf(s->sentence, sizeof s->sentence, "rank %d: -%s%s_%s %s: %s", rank, s->owner->prefix ? s->owner->prefix : "",
-             s->group, option, value, trine_last_error());
+             group, option, value, trine_last_error());
 }
 
 /** The number after "row" or "column" in trine's sentence. */
@@ -82,9 +82,21 @@ static PetscInt RowOfSentence(const char *sentence)
     return -1;
 }
 
-/** What PETSc calls the failure of a set-up; MAT_FACTOR_NOERROR of an error that is none of the matrix. */
-static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern)
+/** The first row of the matrix whose values are all zero; -1: none. The pivot that LU ends with is another one. */
+static PetscInt FindZeroRow(const TrineMatrix *m)
 {
+    for (PetscInt i = 0; m->offsets && i < m->n; i++) {
+        PetscInt k = m->offsets[i];
+        while (k < m->offsets[i + 1] && m->host_values[k] == 0.0) k++;
+        if (k == m->offsets[i + 1]) return i;
+    }
+    return -1;
+}
+
+/** What PETSc calls the failure of a set-up; MAT_FACTOR_NOERROR of an error that is none of the matrix. */
+static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool zero_row)
+{
+    if (zero_row) return MAT_FACTOR_NUMERIC_ZEROPIVOT; /* KLU refuses a matrix of zeros with another status */
     switch (status) {
     case TRINE_ERR_SINGULAR: return of_pattern ? MAT_FACTOR_STRUCT_ZEROPIVOT : MAT_FACTOR_NUMERIC_ZEROPIVOT;
     case TRINE_ERR_NOT_DEFINITE: return MAT_FACTOR_NUMERIC_ZEROPIVOT;
@@ -103,12 +115,22 @@ static MatFactorError FailureOf(const TrineSolver *s, trine_status status, Petsc
 /** After a step of the set-up: true in *go_on if it succeeded, a failure that is written down, or an error. */
 static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool *go_on)
 {
+    PetscInt zero_row = -1;
+
     PetscFunctionBegin;
     *go_on = status == TRINE_SUCCESS ? PETSC_TRUE : PETSC_FALSE;
     if (*go_on) PetscFunctionReturn(0);
-    SayWhat(s, "method", TrineOptionsMethodName(&s->options));
+    if (s->owner->classid == MAT_CLASSID) SayWhat(s, "pc_factor_mat_solver", "type", "trine");
+    else SayWhat(s, s->group, "method", TrineOptionsMethodName(&s->options));
     s->failed_row = RowOfSentence(trine_last_error());
-    s->failure = FailureOf(s, status, of_pattern);
+    if (s->options.method == TRINE_PETSC_DIRECT && (status == TRINE_ERR_SINGULAR || status == TRINE_ERR_ARGUMENT))
+        zero_row = FindZeroRow(&s->matrix);
+    if (zero_row >= 0) {
+        const size_t length = strlen(s->sentence);
+        snprintf(s->sentence + length, sizeof s->sentence - length, "; row %lld is zero", (long long)zero_row);
+        s->failed_row = zero_row;
+    }
+    s->failure = FailureOf(s, status, of_pattern, zero_row >= 0 ? PETSC_TRUE : PETSC_FALSE);
     PetscCheck(s->failure != MAT_FACTOR_NOERROR, PETSC_COMM_SELF, TrineErrorCode(status), "%s", s->sentence);
     PetscCall(PetscInfo(s->owner, "set-up failed: %s\n", s->sentence));
     PetscFunctionReturn(0);
@@ -131,7 +153,8 @@ static PetscErrorCode SetUpDirect(TrineSolver *s, PetscBool same_pattern, PetscB
 {
     const PetscLogEvent event = same_pattern ? TRINE_Numeric : TRINE_SetUp;
     const trine_factor_options options = {.method = (trine_direct_method)s->options.factorization,
-                                          .ordering = (trine_ordering)s->options.ordering};
+                                          .ordering = (trine_ordering)s->options.ordering,
+                                          .permutation = s->permutation};
     trine_direct_info info;
 
     PetscFunctionBegin;
@@ -239,14 +262,14 @@ static void Log(void *user, int level, const char *message)
     (void)PetscInfo((PetscObject)user, "%s\n", message);
 }
 
-static PetscErrorCode OpenDevice(TrineSolver *s)
+PetscErrorCode TrineSolverOpenDevice(TrineSolver *s)
 {
     trine_status status;
 
     PetscFunctionBegin;
     if (s->device.ctx) PetscFunctionReturn(0);
     PetscCall(TrineDeviceOpen(&s->device, s->options.device, &status));
-    if (status != TRINE_SUCCESS) SayWhat(s, "device", s->options.device);
+    if (status != TRINE_SUCCESS) SayWhat(s, s->group, "device", s->options.device);
     PetscCheck(status == TRINE_SUCCESS, PETSC_COMM_SELF, TrineErrorCode(status), "%s", s->sentence);
     TrineCall(trine_context_set_log(s->device.ctx, Log, s->owner, 2));
     PetscFunctionReturn(0);
@@ -260,7 +283,7 @@ PetscErrorCode TrineSolverSetUp(TrineSolver *s, Mat A, PetscBool same_pattern)
     s->failure = MAT_FACTOR_NOERROR;
     s->failed_row = -1;
     s->sentence[0] = 0;
-    PetscCall(OpenDevice(s));
+    PetscCall(TrineSolverOpenDevice(s));
     PetscCall(TrineMatrixOpen(&s->matrix, s->device.ctx, A, same_pattern));
     if (!s->ready || s->matrix.n != s->n || s->matrix.nnz != s->nnz || s->reason[0]) same_pattern = PETSC_FALSE;
     s->n = s->matrix.n;
@@ -306,31 +329,36 @@ PetscErrorCode TrineSolverAddTranspose(TrineSolver *s, Mat A)
 
 /* ----------------------------------------------------------------------- solves */
 
-static PetscErrorCode Solve(TrineSolver *s, trine_transpose op, const TrineBlock *b, const TrineBlock *x)
+static PetscErrorCode Solve(TrineSolver *s, trine_op inverse, trine_transpose op, const TrineBlock *b,
+                            const TrineBlock *x)
 {
     trine_dense B, X;
 
     PetscFunctionBegin;
     PetscCall(TrineDeviceTake(&s->device, b, x, &B, &X));
-    TrineCall(trine_op_apply(s->inverse[s->turn], op, NULL, &B, NULL, &X, NULL));
+    TrineCall(trine_op_apply(inverse, op, NULL, &B, NULL, &X, NULL));
     PetscCall(TrineDeviceGive(&s->device, &X, x));
-    s->turn = (s->turn + 1) % s->count;
     PetscCall(PetscLogFlops(s->flops * (PetscLogDouble)x->columns));
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x)
+/** The operator whose turn it is. */
+static trine_op TakeTurn(TrineSolver *s)
+{
+    const int turn = s->turn;
+    if (!s->ready) return NULL;
+    s->turn = (turn + 1) % s->count;
+    return s->inverse[turn];
+}
+
+PetscErrorCode TrineSolverApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Vec b, Vec x)
 {
     TrineBlock from = {.where = PETSC_MEMTYPE_HOST, .rows = s->n, .columns = 1, .ld = s->n}, to = from;
     const PetscScalar *values;
 
     PetscFunctionBegin;
-    if (!s->ready) {
+    if (!inverse) {
         PetscCall(VecSetInf(x));
-        PetscFunctionReturn(0);
-    }
-    if (!s->count) {
-        PetscCall(VecCopy(b, x));
         PetscFunctionReturn(0);
     }
     PetscCall(PetscLogEventBegin(TRINE_Solve, s->owner, b, x, 0));
@@ -342,7 +370,7 @@ PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x
         PetscCall(VecGetArrayWrite(x, &to.data));
     }
     from.data = (PetscScalar *)values;
-    PetscCall(Solve(s, op, &from, &to));
+    PetscCall(Solve(s, inverse, op, &from, &to));
     if (s->device.info.space == TRINE_DEVICE) {
         PetscCall(VecRestoreArrayWriteAndMemType(x, &to.data));
         PetscCall(VecRestoreArrayReadAndMemType(b, &values));
@@ -354,16 +382,20 @@ PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Mat X)
+PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x)
+{
+    PetscFunctionBegin;
+    if (s->ready && !s->count) PetscCall(VecCopy(b, x));
+    else PetscCall(TrineSolverApplyOp(s, TakeTurn(s), op, b, x));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode TrineSolverMatApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Mat B, Mat X)
 {
     TrineBlock from = {.where = PETSC_MEMTYPE_HOST, .rows = s->n}, to = from;
     const PetscScalar *values;
 
     PetscFunctionBegin;
-    if (s->ready && !s->count) {
-        PetscCall(MatCopy(B, X, SAME_NONZERO_PATTERN));
-        PetscFunctionReturn(0);
-    }
     PetscCall(PetscLogEventBegin(TRINE_Solve, s->owner, B, X, 0));
     PetscCall(MatGetSize(X, NULL, &to.columns));
     from.columns = to.columns;
@@ -372,13 +404,21 @@ PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Ma
     PetscCall(MatDenseGetArrayRead(B, &values));
     PetscCall(MatDenseGetArrayWrite(X, &to.data));
     from.data = (PetscScalar *)values;
-    if (!s->ready)
+    if (!inverse)
         for (PetscInt j = 0; j < to.columns; j++)
             for (PetscInt i = 0; i < to.rows; i++) to.data[i + j * to.ld] = PETSC_INFINITY;
-    else if (to.columns) PetscCall(Solve(s, op, &from, &to));
+    else if (to.columns) PetscCall(Solve(s, inverse, op, &from, &to));
     PetscCall(MatDenseRestoreArrayWrite(X, &to.data));
     PetscCall(MatDenseRestoreArrayRead(B, &values));
     PetscCall(PetscLogEventEnd(TRINE_Solve, s->owner, B, X, 0));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Mat X)
+{
+    PetscFunctionBegin;
+    if (s->ready && !s->count) PetscCall(MatCopy(B, X, SAME_NONZERO_PATTERN));
+    else PetscCall(TrineSolverMatApplyOp(s, TakeTurn(s), op, B, X));
     PetscFunctionReturn(0);
 }
 

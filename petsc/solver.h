@@ -12,8 +12,9 @@
 
 typedef struct {
     PetscObject owner; /* the PC or the matrix: of messages and their prefix; not counted as a reference */
-    const char *group; /* of its options: "pc_trine" */
+    const char *group; /* of its options: "pc_trine", "mat_trine" */
     TrineOptions options; /* to be set before the first set-up, or with TrineSolverReset */
+    int32_t *permutation; /* direct: the order of the columns, whose owner frees it; NULL: options.ordering says it */
     unsigned ops; /* that can be applied: TRINE_N, and TRINE_T after TrineSolverAddTranspose */
 
     TrineDevice device;
@@ -42,6 +43,8 @@ PETSC_INTERN PetscErrorCode TrineSolverDestroy(TrineSolver **s);
 /** Drop everything but the options. */
 PETSC_INTERN PetscErrorCode TrineSolverReset(TrineSolver *s);
 
+/** Open the device that the options ask for, unless it is open. */
+PETSC_INTERN PetscErrorCode TrineSolverOpenDevice(TrineSolver *s);
 /** Take the values of A; with same_pattern those of the last set-up are replaced, and its analysis is kept. A matrix
  *  without inverse or with values that are not finite, and memory that ends, are no errors: s->failure says so. */
 PETSC_INTERN PetscErrorCode TrineSolverSetUp(TrineSolver *s, Mat A, PetscBool same_pattern);
@@ -51,6 +54,9 @@ PETSC_INTERN PetscErrorCode TrineSolverAddTranspose(TrineSolver *s, Mat A);
 PETSC_INTERN PetscErrorCode TrineSolverApply(TrineSolver *s, trine_transpose op, Vec b, Vec x);
 /** The same for the columns of dense matrices. */
 PETSC_INTERN PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Mat X);
+/** Both with another operator of the solver's device and size; NULL: Inf. */
+PETSC_INTERN PetscErrorCode TrineSolverApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode TrineSolverMatApplyOp(TrineSolver *s, trine_op inverse, trine_transpose op, Mat B, Mat X);
 /** Lines of -ksp_view. */
 PETSC_INTERN PetscErrorCode TrineSolverView(const TrineSolver *s, PetscViewer viewer);
 
