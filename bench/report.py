@@ -47,7 +47,7 @@ checked in long double; the error is the largest |y - y_exact| / (|alpha| |A||x|
     "forest": f"{TIMES} Paths are compared with those of a walk by one thread, number by number.",
     "tridiag": f"{TIMES} The error is the largest componentwise backward error |d - Ax| / (|A||x| + |d|).",
     "tridiag-numerics": "",  # said there
-    "petsc": "Times are medians in milliseconds, those of the slowest rank; the residual of every x was computed again.",
+    "petsc": "Times are the least of the repetitions in milliseconds, each that of the slowest rank: two ranks wait for each other, so that a median tells of other programs. The residual of every x was computed again.",
 }
 
 

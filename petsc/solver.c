@@ -138,12 +138,17 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
 
 /* ---------------------------------------------------------------------- plans */
 
-/** The plan for the factor, whose ops s->ops says. */
+/** The plan for the factor, whose ops s->ops says. On one thread panels pay from some entries a column on: with fewer, as
+ *  of two-dimensional problems, loops over single entries take less. */
 static PetscErrorCode PlanDirect(TrineSolver *s, PetscBool *go_on)
 {
-    const trine_direct_options options = {.ops = s->ops, .refine = (int)s->options.refine};
+    enum { COLUMN = 64 };
+    trine_direct_options options = {.ops = s->ops, .refine = (int)s->options.refine};
+    trine_factor_info info;
 
     PetscFunctionBegin;
+    TrineCall(trine_factor_get_info(s->factor, &info));
+    if (s->device.info.threads == 1 && info.nnz_L < COLUMN * info.n) options.solver = TRINE_SOLVER_GENERAL;
     PetscCall(Judge(s, trine_direct_create_from_factor(s->device.ctx, &s->direct, s->factor, NULL, &options),
                     PETSC_FALSE, go_on));
     PetscFunctionReturn(0);
