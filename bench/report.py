@@ -18,6 +18,7 @@ from report_direct import direct_section, figure_17
 from report_documents import fill
 from report_forest import forest_section
 from report_paper import paper_section
+from report_petsc import petsc_section
 from report_plots import DTYPES, generic_table, ok, short, solver, unique
 from report_precond import precond_section
 from report_spmv import spmv_section
@@ -46,6 +47,7 @@ checked in long double; the error is the largest |y - y_exact| / (|alpha| |A||x|
     "forest": f"{TIMES} Paths are compared with those of a walk by one thread, number by number.",
     "tridiag": f"{TIMES} The error is the largest componentwise backward error |d - Ax| / (|A||x| + |d|).",
     "tridiag-numerics": "",  # said there
+    "petsc": "Times are the least of the repetitions in milliseconds, each that of the slowest rank: two ranks wait for each other, so that a median tells of other programs. The residual of every x was computed again.",
 }
 
 
@@ -60,7 +62,7 @@ def load(folder):
                 record = json.loads(line)
             except ValueError as error:
                 raise SystemExit(f"{path}:{number}: {error}") from None
-            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems", "programs", "beta"))
+            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems", "programs", "beta", "ranks"))
             groups.setdefault((record["suite"], record["device"]), {})[key] = record
     return {group: list(records.values()) for group, records in groups.items()}
 
@@ -84,6 +86,7 @@ SECTIONS = {
     "whole": ("Direct solves from the matrix on", whole_section),
     "forest": ("Linear forests", forest_section),
     "precond": ("Preconditioned iterations", precond_section),
+    "petsc": ("Sub-solvers inside PETSc", petsc_section),
     "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
     "tridiag": ("Tridiagonal and banded solves", tridiag_section),
     "tridiag-numerics": ("Errors of tridiagonal, block tridiagonal and banded solves", numerics_section),
@@ -118,7 +121,7 @@ def make_pages(groups):
 
     pages = {}  # name -> what its numbers are, its text
     for (suite, device), records in groups.items():
-        plain = records if suite in ("supernodal", "spmv", "forest", "precond") else [r for r in records if not r.get("sweep")]
+        plain = records if suite in ("supernodal", "spmv", "forest", "precond", "petsc") else [r for r in records if not r.get("sweep")]
         if plain:
             pages[f"{suite}-{device}"] = ABOUT.get(suite, TIMES), section(suite, device, plain, save)
     pages["figure17-yamazaki2020"] = TIMES, figure_17(groups, save)

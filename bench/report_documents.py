@@ -2,6 +2,7 @@
 replaced by the table of that name, from the records. A table whose records are not there stays as it is. Used by report.py."""
 import re
 
+from report_petsc import sentence_of_network, speeds, table_of_direct, table_of_prediction, table_of_schwarz, table_of_steps
 from report_plots import DTYPES, ok, short, table, unique
 from report_precond import beside_cusparse, claims, preconditioners, sentence_of_auto
 from report_splittings import figure_30, figure_34, figure_35, figure_39, figure_40, figures_36_to_38, sentence_of_figure_40, table_17
@@ -170,12 +171,14 @@ def fill(paths, groups):
     """path -> text of these documents with their tables filled in."""
     device = next((d for d in unique(device for _, device in groups) if not d.startswith("cpu")), "")
     gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
-    solves = groups.get(("precond", "cpu-2t"), [])
+    solves, inside = groups.get(("precond", "cpu-2t"), []), groups.get(("petsc", "cpu-2t"), [])
     tables = {"preconditioners": preconditioners(solves), "auto-preconditioner": sentence_of_auto(solves), "claims-of-splittings": claims(solves),
               "preconditioners-on-a-gpu": preconditioners(groups.get(("precond", device), [])), "auto-on-a-gpu": sentence_of_auto(groups.get(("precond", device), [])),
               "beside-cusparse": beside_cusparse(groups.get(("precond", device), [])),
               "table-17": table_17(solves), "figure-30": figure_30(solves), "figure-34": figure_34(solves), "figure-35": figure_35(solves), "figures-36-to-38": figures_36_to_38(solves),
               "figure-39": figure_39(solves), "figure-40": figure_40(solves), "beside-ilu": sentence_of_figure_40(solves),
+              "petsc-speeds": speeds(inside), "petsc-steps": table_of_steps(inside), "petsc-direct": table_of_direct(inside), "petsc-schwarz": table_of_schwarz(inside),
+              "petsc-prediction": inside and f"{sentence_of_network()}\n\n{table_of_prediction(inside)}",
               "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
               "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
               "pentadiagonal": pentadiagonal(gpu), "headlines": headlines(groups),
