@@ -61,6 +61,8 @@ struct choice {
 }; /* lists end with a NULL name */
 error_t choose(struct argp_state *state, const char *option, const char *arg, const struct choice *list, int *value);
 error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value); /* at least 1 */
+/** Between 0 and 1; with `ends`, also 0 and 1. */
+error_t parse_fraction(struct argp_state *state, const char *option, const char *arg, bool ends, double *value);
 error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value);
 /** Name of a value of the list; "" if there is none. */
 const char *choice_name(const struct choice *list, int value);

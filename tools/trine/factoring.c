@@ -12,15 +12,6 @@ const struct choice solver_choices[] = {{"auto", TRINE_SOLVER_AUTO},
                                         {"library", TRINE_SOLVER_LIBRARY},
                                         {NULL, 0}};
 
-static error_t parse_threshold(struct argp_state *state, const char *arg, double *threshold)
-{
-    char *end;
-    *threshold = strtod(arg, &end);
-    return *end || end == arg || !(*threshold >= 0 && *threshold <= 1)
-               ? refuse(state, "--pivot-threshold \"%s\" is no number from 0 to 1", arg)
-               : 0;
-}
-
 error_t parse_factoring(int key, char *arg, struct argp_state *state, struct factoring_options *o)
 {
     switch (key) {
@@ -33,7 +24,9 @@ error_t parse_factoring(int key, char *arg, struct argp_state *state, struct fac
         o->given = "--permutation-out";
         o->permutation_out = arg;
         return 0;
-    case KEY_PIVOT_THRESHOLD: o->given = "--pivot-threshold"; return parse_threshold(state, arg, &o->pivot_threshold);
+    case KEY_PIVOT_THRESHOLD:
+        o->given = "--pivot-threshold";
+        return parse_fraction(state, "--pivot-threshold", arg, true, &o->pivot_threshold);
     case KEY_SINGLE_FACTOR:
         o->given = "--single-factor";
         o->single = true;

@@ -44,15 +44,6 @@ static error_t parse_coords(struct argp_state *state, const char *arg, struct op
     return 0;
 }
 
-static error_t parse_omega(struct argp_state *state, const char *arg, double *omega)
-{
-    char *end;
-    *omega = strtod(arg, &end);
-    return *end || end == arg || !(*omega > 0 && *omega < 1)
-               ? refuse(state, "--omega \"%s\" is no number between 0 and 1", arg)
-               : 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -60,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': return parse_coords(state, arg, o);
     case 's': o->svg = arg; return 0;
     case 'm': return parse_count(state, "--forests", arg, LEAST_FORESTS, MOST_FORESTS, &o->forests);
-    case 'w': return parse_omega(state, arg, &o->omega);
+    case 'w': return parse_fraction(state, "--omega", arg, false, &o->omega);
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;

@@ -10,15 +10,6 @@
 
 enum { DEFAULT_STEPS = 10000, MOST_STEPS = 100000000, MOST_RESTART = 100000 };
 
-static error_t parse_tolerance(struct argp_state *state, const char *arg, double *tolerance)
-{
-    char *end;
-    *tolerance = strtod(arg, &end);
-    return *end || end == arg || !(*tolerance > 0 && *tolerance < 1)
-               ? refuse(state, "--tol \"%s\" is no number between 0 and 1", arg)
-               : 0;
-}
-
 static error_t parse_grid(struct argp_state *state, const char *arg, int *nx, int *ny)
 {
     const long most = 1 << 30;
@@ -42,7 +33,7 @@ error_t parse_iteration(int key, char *arg, struct argp_state *state, struct ite
     case KEY_FACTORS: o->given = "--m"; return parse_count(state, "--m", arg, 1, TRINE_PRECOND_MAX_M, &o->precond.m);
     case KEY_GRID: o->given = "--grid"; return parse_grid(state, arg, &o->precond.nx, &o->precond.ny);
     case KEY_RESTART: o->given = "--restart"; return parse_count(state, "--restart", arg, 1, MOST_RESTART, &o->restart);
-    case KEY_TOLERANCE: o->given = "--tol"; return parse_tolerance(state, arg, &o->tolerance);
+    case KEY_TOLERANCE: o->given = "--tol"; return parse_fraction(state, "--tol", arg, false, &o->tolerance);
     case KEY_MOST_STEPS: o->given = "--maxit"; return parse_count(state, "--maxit", arg, 1, MOST_STEPS, &o->most_steps);
     case KEY_MIXED:
         o->given = "--mixed";

@@ -127,6 +127,16 @@ error_t parse_count(struct argp_state *state, const char *option, const char *ar
     return 0;
 }
 
+error_t parse_fraction(struct argp_state *state, const char *option, const char *arg, bool ends, double *value)
+{
+    char *end;
+    *value = strtod(arg, &end);
+    const bool inside = *value > 0 && *value < 1;
+    if (*end || end == arg || !(inside || (ends && (*value == 0 || *value == 1))))
+        return refuse(state, "%s \"%s\" is no number %s", option, arg, ends ? "from 0 to 1" : "between 0 and 1");
+    return 0;
+}
+
 error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value)
 {
     return read_integer(arg, 1, INT64_MAX, value)
