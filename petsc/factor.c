@@ -309,6 +309,8 @@ static PetscErrorCode GetFactor(Mat A, MatFactorType type, Mat *factor)
     PetscFunctionReturn(0);
 }
 
+/** PETSc's own types are there already and stay the default. Of type sbaij it has neither LU nor ILU: where no solver
+ *  type is asked for, -pc_type lu of such a matrix is trine's. */
 PetscErrorCode TrineRegisterSolverTypes(void)
 {
     static const MatType matrices[] = {MATSEQAIJ, MATSEQSBAIJ};
