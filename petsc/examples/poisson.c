@@ -45,8 +45,8 @@ int main(int argc, char **argv)
     PetscCall(VecAXPY(r, -1, b));
     PetscCall(VecNorm(r, NORM_2, &residual));
     PetscCall(VecNorm(b, NORM_2, &right));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s after %" PetscInt_FMT " iterations, |b - A u| / |b| = %.1e\n", KSPConvergedReasons[reason],
-                          iterations, (double)(residual / right)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s after %" PetscInt_FMT " iterations, |b - A u| / |b| = %.1e\n",
+                          KSPConvergedReasons[reason], iterations, (double)(residual / right)));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&u));
     PetscCall(VecDestroy(&b));

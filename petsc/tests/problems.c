@@ -136,9 +136,15 @@ static PetscErrorCode grid(MPI_Comm comm, PetscInt mine, PetscInt size, int dime
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode problem_laplace2d(MPI_Comm comm, PetscInt size, Mat *A) { return grid(comm, PETSC_DECIDE, size, 2, 0, A); }
+PetscErrorCode problem_laplace2d(MPI_Comm comm, PetscInt size, Mat *A)
+{
+    return grid(comm, PETSC_DECIDE, size, 2, 0, A);
+}
 
-PetscErrorCode problem_laplace3d(MPI_Comm comm, PetscInt size, Mat *A) { return grid(comm, PETSC_DECIDE, size, 3, 0, A); }
+PetscErrorCode problem_laplace3d(MPI_Comm comm, PetscInt size, Mat *A)
+{
+    return grid(comm, PETSC_DECIDE, size, 3, 0, A);
+}
 
 PetscErrorCode problem_convection2d(MPI_Comm comm, PetscInt size, Mat *A)
 {
@@ -153,11 +159,12 @@ PetscErrorCode problem_one_rank(MPI_Comm comm, PetscInt size, Mat *A)
     return grid(comm, rank == ranks - 1 ? size * size : 0, size, 2, 0, A);
 }
 
-/* Stiffness of a unit square, unknowns (u, v) of its corners counterclockwise: integral of B^T C B by 2 x 2 Gauss points. */
+/* Stiffness of a unit square, unknowns (u, v) of its corners counterclockwise: integral of B^T C B by 2 x 2 points. */
 static void plane_strain(double poisson, double K[8][8])
 {
     const double c = 1 / ((1 + poisson) * (1 - 2 * poisson));
-    const double C[3][3] = {{c * (1 - poisson), c * poisson, 0}, {c * poisson, c * (1 - poisson), 0}, {0, 0, c * (0.5 - poisson)}};
+    const double C[3][3] = {
+        {c * (1 - poisson), c * poisson, 0}, {c * poisson, c * (1 - poisson), 0}, {0, 0, c * (0.5 - poisson)}};
     const double side[2] = {0.5 - 0.28867513459481287, 0.5 + 0.28867513459481287}; /* 1/2 -+ 1/sqrt(12) */
     memset(K, 0, 64 * sizeof(double));
     for (int point = 0; point < 4; point++) {
@@ -231,14 +238,16 @@ PetscErrorCode problem_file(MPI_Comm comm, PetscInt size, Mat *A)
     do {
         PetscCheck(fgets(line, sizeof line, file), comm, PETSC_ERR_FILE_UNEXPECTED, "%s has no entries", name);
     } while (line[0] == '%');
-    PetscCheck(sscanf(line, "%ld %ld %ld", &rows, &columns, &entries) == 3, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: %s", name, line);
+    PetscCheck(sscanf(line, "%ld %ld %ld", &rows, &columns, &entries) == 3, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: %s",
+               name, line);
     PetscCall(create(comm, PETSC_DECIDE, (PetscInt)rows, 32, A));
     PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
     PetscCall(MatGetOwnershipRange(*A, &first, &last));
     while (fscanf(file, "%ld %ld %lf", &i, &j, &value) == 3) {
         i--, j--;
         if (i >= first && i < last) PetscCall(MatSetValue(*A, (PetscInt)i, (PetscInt)j, value, INSERT_VALUES));
-        if (symmetric && i != j && j >= first && j < last) PetscCall(MatSetValue(*A, (PetscInt)j, (PetscInt)i, value, INSERT_VALUES));
+        if (symmetric && i != j && j >= first && j < last)
+            PetscCall(MatSetValue(*A, (PetscInt)j, (PetscInt)i, value, INSERT_VALUES));
     }
     fclose(file);
     PetscCall(finish(*A));

@@ -9,7 +9,8 @@ typedef PetscErrorCode (*problem)(MPI_Comm comm, PetscInt size, Mat *A);
 PetscErrorCode problem_laplace2d(MPI_Comm comm, PetscInt size, Mat *A);
 PetscErrorCode problem_laplace3d(MPI_Comm comm, PetscInt size, Mat *A);
 PetscErrorCode problem_convection2d(MPI_Comm comm, PetscInt size, Mat *A);
-PetscErrorCode problem_elasticity2d(MPI_Comm comm, PetscInt size, Mat *A); /* plane strain, bilinear elements, block size 2 */
+PetscErrorCode problem_elasticity2d(MPI_Comm comm, PetscInt size,
+                                    Mat *A); /* plane strain, bilinear elements, block size 2 */
 /* The 2-D Laplacian with all of its rows on the last rank. */
 PetscErrorCode problem_one_rank(MPI_Comm comm, PetscInt size, Mat *A);
 /* A Matrix Market file, "coordinate real general" or "symmetric", named by the option -matrix. */

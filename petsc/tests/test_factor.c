@@ -83,8 +83,8 @@ static PetscErrorCode compare_solves(const char *what, Mat F, Mat theirs, Mat A)
             PetscCall(MatDenseGetColumnVecRead(X, k, &to));
             PetscCall(difference(y, to, &relative));
             PetscCall(MatDenseRestoreColumnVecRead(X, k, &to));
-            EXPECT(relative <= 1e-9, "%s: column %d of %s differs by %g", what, (int)k, transposed ? "MatMatSolveTranspose" : "MatMatSolve",
-                   (double)relative);
+            EXPECT(relative <= 1e-9, "%s: column %d of %s differs by %g", what, (int)k,
+                   transposed ? "MatMatSolveTranspose" : "MatMatSolve", (double)relative);
         }
     }
     PetscCall(MatHasOperation(F, MATOP_FORWARD_SOLVE, &has));
@@ -114,8 +114,8 @@ static PetscErrorCode one_factor(problem create, MatType type, MatFactorType kin
     Mat A, F, theirs;
     MatSolverType solver;
     MatInfo info;
-    /* PETSc's Cholesky and ICC take symmetric complex matrices, not Hermitian ones; the incomplete factors are the same. */
-    const MatFactorType reference = !HERMITIAN                   ? kind
+    /* PETSc's Cholesky and ICC take symmetric complex matrices, not Hermitian ones. */
+    const MatFactorType reference = !HERMITIAN                    ? kind
                                     : kind == MAT_FACTOR_ICC      ? MAT_FACTOR_ILU
                                     : kind == MAT_FACTOR_CHOLESKY ? MAT_FACTOR_LU
                                                                   : kind;
@@ -123,7 +123,8 @@ static PetscErrorCode one_factor(problem create, MatType type, MatFactorType kin
     PetscFunctionBeginUser;
     PetscCall(PetscSNPrintf(what, sizeof what, "%s of %s", names[kind], type));
     PetscCall(create(PETSC_COMM_SELF, 12, &aij));
-    PetscCall(MatSetOption(aij, kind == MAT_FACTOR_LU || kind == MAT_FACTOR_ILU ? MAT_STRUCTURALLY_SYMMETRIC : MAT_HERMITIAN, PETSC_TRUE));
+    PetscCall(MatSetOption(
+        aij, kind == MAT_FACTOR_LU || kind == MAT_FACTOR_ILU ? MAT_STRUCTURALLY_SYMMETRIC : MAT_HERMITIAN, PETSC_TRUE));
     PetscCall(MatSetBlockSize(aij, 1));
     if (!HERMITIAN && strcmp(type, MATSEQSBAIJ) == 0) PetscCall(MatSetOption(aij, MAT_SYMMETRIC, PETSC_TRUE));
     PetscCall(MatConvert(aij, type, MAT_INITIAL_MATRIX, &A));
@@ -165,7 +166,8 @@ static PetscErrorCode defaults(void)
         PetscCall(PCSetFromOptions(pc));
         PetscCall(PCSetUp(pc));
         PetscCall(PCFactorGetMatSolverType(pc, &solver));
-        EXPECT(strcmp(solver, k >= 4 ? "trine" : "petsc") == 0, "PC type %s, %s: factored by %s", types[k % 4], k >= 4 ? "trine" : "default", solver);
+        EXPECT(strcmp(solver, k >= 4 ? "trine" : "petsc") == 0, "PC type %s, %s: factored by %s", types[k % 4],
+               k >= 4 ? "trine" : "default", solver);
         PetscCall(PCDestroy(&pc));
     }
     PetscCall(MatDestroy(&A));

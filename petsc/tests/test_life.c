@@ -1,5 +1,5 @@
-/* What becomes of PCs of type trine in the course of a program: several at a time, other matrices, values and sizes, other options, the
-   analysis that is kept, several right-hand sides, numbers of any size, matrices that are refused. */
+/* What becomes of PCs of type trine in the course of a program: several at a time, other matrices, values and sizes,
+   other options, the analysis that is kept, several right-hand sides, numbers of any size, refusals. */
 #include "problems.h"
 #include <petsclog.h>
 #include <string.h>
@@ -43,7 +43,8 @@ static PetscErrorCode solves(KSP ksp, PetscInt most, const char *when)
     PetscCall(VecAYPX(r, -1, b));
     PetscCall(VecNorm(b, NORM_2, &norm));
     PetscCall(VecNorm(r, NORM_2, &residual));
-    EXPECT(reason > 0 && iterations <= most, "%s: %s after %d iterations", when, KSPConvergedReasons[reason], (int)iterations);
+    EXPECT(reason > 0 && iterations <= most, "%s: %s after %d iterations", when, KSPConvergedReasons[reason],
+           (int)iterations);
     EXPECT(residual <= 1e-8 * norm, "%s: a residual of %g", when, (double)(residual / norm));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
@@ -53,8 +54,10 @@ static PetscErrorCode solves(KSP ksp, PetscInt most, const char *when)
 
 static PetscErrorCode several(void)
 {
-    static const problem problems[MANY] = {problem_laplace2d, problem_convection2d, problem_elasticity2d, problem_laplace3d};
-    static const char *const methods[MANY] = {"-pc_trine_method ilu0", "", "-pc_trine_method ic0", "-pc_trine_ordering amd"};
+    static const problem problems[MANY] = {problem_laplace2d, problem_convection2d, problem_elasticity2d,
+                                           problem_laplace3d};
+    static const char *const methods[MANY] = {"-pc_trine_method ilu0", "", "-pc_trine_method ic0",
+                                              "-pc_trine_ordering amd"};
     static const PetscInt most[MANY] = {60, 2, 200, 2};
     Mat A[MANY];
     KSP ksp[MANY], other;
@@ -98,13 +101,17 @@ static PetscErrorCode event_count(const char *name, int *count)
     PetscFunctionReturn(0);
 }
 
-/* The pattern is analysed once, and again when there is another; values are taken when they have changed, and only then. */
+/* A pattern is analysed once, and values are taken when they have changed, and only then. */
 static PetscErrorCode analysis(const char *method)
 {
     static const struct {
         const char *what;
         int set_ups, numerics;
-    } stages[] = {{"first values", 1, 0}, {"the same values", 0, 0}, {"new values", 0, 1}, {"a new pattern", 1, 0}, {"values of the new pattern", 0, 1}};
+    } stages[] = {{"first values", 1, 0},
+                  {"the same values", 0, 0},
+                  {"new values", 0, 1},
+                  {"a new pattern", 1, 0},
+                  {"values of the new pattern", 0, 1}};
     Mat A;
     KSP ksp;
     int set_ups[2], numerics[2], solve_count[2];
@@ -121,9 +128,10 @@ static PetscErrorCode analysis(const char *method)
         PetscCall(event_count("TrineSetUp", &set_ups[1]));
         PetscCall(event_count("TrineNumeric", &numerics[1]));
         PetscCall(event_count("TrineSolve", &solve_count[1]));
-        EXPECT(set_ups[1] - set_ups[0] == stages[k].set_ups, "%s, %s: %d analyses", method, stages[k].what, set_ups[1] - set_ups[0]);
-        EXPECT(stages[k].set_ups || numerics[1] - numerics[0] == stages[k].numerics, "%s, %s: %d numeric phases", method, stages[k].what,
-               numerics[1] - numerics[0]);
+        EXPECT(set_ups[1] - set_ups[0] == stages[k].set_ups, "%s, %s: %d analyses", method, stages[k].what,
+               set_ups[1] - set_ups[0]);
+        EXPECT(stages[k].set_ups || numerics[1] - numerics[0] == stages[k].numerics, "%s, %s: %d numeric phases",
+               method, stages[k].what, numerics[1] - numerics[0]);
         EXPECT(solve_count[1] > solve_count[0], "%s, %s: no solve in the log", method, stages[k].what);
     }
     PetscCall(KSPDestroy(&ksp));
@@ -223,7 +231,8 @@ static PetscErrorCode right_hand_sides(void)
 static PetscErrorCode sizes(void)
 {
     static const PetscScalar scales[] = {1e30, 1e-30};
-    static const char *const methods[] = {"", "-pc_trine_method ilu0", "-pc_trine_method jacobi", "-pc_trine_method alt-i"};
+    static const char *const methods[] = {"", "-pc_trine_method ilu0", "-pc_trine_method jacobi",
+                                          "-pc_trine_method alt-i"};
     Mat A;
     KSP ksp;
     PetscFunctionBeginUser;
@@ -269,12 +278,42 @@ static PetscErrorCode not_finite(const char *method)
         PetscCall(make(A, method, &ksp));
         PetscCall(KSPSolve(ksp, b, x));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
-        EXPECT(reason < 0, "%s, %s in the %s: %s", method, k % 2 ? "NaN" : "Inf", k < 2 ? "matrix" : "right-hand side", KSPConvergedReasons[reason]);
+        EXPECT(reason < 0, "%s, %s in the %s: %s", method, k % 2 ? "NaN" : "Inf", k < 2 ? "matrix" : "right-hand side",
+               KSPConvergedReasons[reason]);
         PetscCall(KSPDestroy(&ksp));
         PetscCall(VecDestroy(&b));
         PetscCall(VecDestroy(&x));
         PetscCall(MatDestroy(&A));
     }
+    PetscFunctionReturn(0);
+}
+
+/* A diagonal entry that is not stored: nothing to a direct solve; ILU(0) ends with a reason. */
+static PetscErrorCode no_diagonal(void)
+{
+    const PetscInt rows[2] = {0, 1};
+    Mat A;
+    KSP ksp;
+    Vec b, x;
+    KSPConvergedReason reason;
+    PetscFunctionBeginUser;
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2, 2, 1, NULL, &A));
+    for (int k = 0; k < 2; k++) PetscCall(MatSetValue(A, rows[k], rows[1 - k], 2, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(make(A, "", &ksp));
+    PetscCall(solves(ksp, 2, "no diagonal"));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(make(A, "-pc_trine_method ilu0", &ksp));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    EXPECT(reason == KSP_DIVERGED_PC_FAILED, "no diagonal: %s", KSPConvergedReasons[reason]);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&A));
     PetscFunctionReturn(0);
 }
 
@@ -326,6 +365,7 @@ int main(int argc, char **argv)
             PetscCall(not_finite(""));
             PetscCall(not_finite("-pc_trine_method ilu0"));
             PetscCall(not_finite("-pc_trine_method jacobi"));
+            PetscCall(no_diagonal());
             PetscCall(other_types());
         }
         PetscCall(PetscFinalize());

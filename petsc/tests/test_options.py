@@ -39,6 +39,10 @@ class Loading(unittest.TestCase):
         self.assertTrue(code)
         self.assertIn("trine", output)
 
+    def test_devices(self):
+        for device in ("cpu:2", "cpu", "auto"):
+            self.assert_solved(solve(*INNER, "-sub_pc_trine_device", device))
+
     def test_not_used(self):
         self.assert_solved(solve("-n", "8"))
 
@@ -89,7 +93,7 @@ WRONG = [
     (["-sub_pc_trine_refine", "-1"], r"pc_trine_refine"),
     (["-sub_pc_trine_method", "mos-d", "-sub_pc_trine_m", "-3"], r"pc_trine_m\b"),
     (["-sub_pc_trine_method", "iluk", "-sub_pc_trine_levels", "-1"], r"pc_trine_levels"),
-    (["-sub_pc_trine_method", "ilut", "-sub_pc_trine_threshold", "-1"], r"pc_trine_threshold"),
+    (["-sub_pc_trine_method", "ilut", "-sub_pc_trine_threshold", "-1"], r"pc_trine_(threshold|method ilut: drop_tolerance)"),
 ]
 
 
@@ -113,6 +117,12 @@ class Wrong(unittest.TestCase):
         for options, pattern in WRONG[:4]:
             with self.subTest(options=options):
                 self.assert_refused(pattern, *options, ranks=2)
+
+    @unittest.skipUnless(shutil.which("mpiexec"), "there is no mpiexec")
+    def test_an_error_of_one_rank(self):
+        # 343 rows on two ranks: a grid of 43 x 4 points is that of the first rank only.
+        self.assert_refused(r"rank 1: .*sub_pc_trine_method adi", "-n", "7", "-sub_pc_trine_method", "adi", "-sub_pc_trine_nx", "43",
+                            "-sub_pc_trine_ny", "4", ranks=2)
 
     @unittest.skipUnless(shutil.which("mpiexec"), "there is no mpiexec")
     def test_distributed_matrix(self):

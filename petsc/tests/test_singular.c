@@ -1,5 +1,5 @@
-/* A block without inverse on one of several ranks: the solve ends with PETSc's KSP_DIVERGED_PC_FAILED on every rank, and the solver of the
-   block names rank and row. Then the same solver goes on with good values. */
+/* A block without inverse on one of several ranks: the solve ends with PETSc's KSP_DIVERGED_PC_FAILED on every rank, and
+   the solver of the block names rank and row. Then the same solver goes on with good values. */
 #include "problems.h"
 #include <string.h>
 
@@ -37,7 +37,8 @@ static PetscErrorCode names_row(PC sub, PetscInt expected, const char *what)
         PetscCall(PetscSNPrintf(rank_name, sizeof rank_name, "rank %d:", rank));
         PetscCall(PetscSNPrintf(row_name, sizeof row_name, " %d ", (int)expected));
         EXPECT(row == expected, "%s: row %d instead of %d", what, (int)row, (int)expected);
-        EXPECT(strstr(sentence, rank_name) && strstr(sentence, "_sub_pc_trine_method") && strstr(sentence, row_name), "%s: '%s'", what, sentence);
+        EXPECT(strstr(sentence, rank_name) && strstr(sentence, "_sub_pc_trine_method") && strstr(sentence, row_name),
+               "%s: '%s'", what, sentence);
     } else {
         Mat F;
         MatFactorError error;
@@ -46,8 +47,8 @@ static PetscErrorCode names_row(PC sub, PetscInt expected, const char *what)
         PetscCall(PCFactorGetMatrix(sub, &F));
         PetscCall(MatFactorGetError(F, &error));
         PetscCall(MatFactorGetErrorZeroPivot(F, &pivot, &row));
-        EXPECT(error == MAT_FACTOR_NUMERIC_ZEROPIVOT && row == expected, "%s: error %d in row %d instead of %d", what, (int)error, (int)row,
-               (int)expected);
+        EXPECT(error == MAT_FACTOR_NUMERIC_ZEROPIVOT && row == expected, "%s: error %d in row %d instead of %d", what,
+               (int)error, (int)row, (int)expected);
     }
     PetscFunctionReturn(0);
 }
@@ -90,13 +91,18 @@ static PetscErrorCode run(const char *outer, const char *inner, PetscScalar bad)
     for (int stage = 0; stage < 4; stage++) {
         if (stage == 1) PetscCall(MatScale(A, 2));
         if (stage >= 2) PetscCall(KSPSetOperators(ksp, stage == 2 ? good : A, stage == 2 ? good : A));
-        if (stage >= 2) PetscCall(PCSetFailedReason(pc, PC_NOERROR)); /* which PETSc's block Jacobi would keep for ever */
+        if (stage >= 2)
+            PetscCall(PCSetFailedReason(pc, PC_NOERROR)); /* which PETSc's block Jacobi would keep for ever */
         PetscCall(KSPSolve(ksp, b, x));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
         if (stage == 2) EXPECT(reason > 0, "%s %s, good values: %s", outer, inner, KSPConvergedReasons[reason]);
-        else if (!zero) EXPECT(reason < 0, "%s %s, NaN, stage %d: %s", outer, inner, stage, KSPConvergedReasons[reason]);
-        else EXPECT(reason == KSP_DIVERGED_PC_FAILED, "%s %s, zero, stage %d: %s", outer, inner, stage, KSPConvergedReasons[reason]);
-        if (stage == 2 || rank < ranks - 1 || !zero || strstr(outer, "asm")) continue; /* with overlap the part has other numbers */
+        else if (!zero)
+            EXPECT(reason < 0, "%s %s, NaN, stage %d: %s", outer, inner, stage, KSPConvergedReasons[reason]);
+        else
+            EXPECT(reason == KSP_DIVERGED_PC_FAILED, "%s %s, zero, stage %d: %s", outer, inner, stage,
+                   KSPConvergedReasons[reason]);
+        if (stage == 2 || rank < ranks - 1 || !zero || strstr(outer, "asm"))
+            continue; /* with overlap the part has other numbers */
         PetscCall(sub_solver(ksp, &sub));
         PetscCall(names_row(sub, row - first, inner));
     }
