@@ -177,8 +177,6 @@ def prediction(records):
         return {}
     part = measured["n"] / measured["ranks"]
     face = part ** (2 / 3)
-    small = measured["n"] and of_sweep(records, "schwarz", "petsc", "bjacobi+ilu0")[0]
-    edge = (part / (small["n"] / small["ranks"])) ** (1 / 6) # steps of one level grow with sqrt(H/h) of a part as well
     local = 1e-3 * (model[0] + model[1] * (step_bytes({**measured, "iterations": 10 * RESTART}) + ilu_bytes(measured)))
     found = {}
     for nodes in NODES:
@@ -189,7 +187,7 @@ def prediction(records):
         c, p = direct["one application, ms"]
         coarse = 1e-3 * c * coarse_n ** p + 2 * math.ceil(math.log2(ranks)) * LATENCY + 2 * 8 * coarse_n / NETWORK
         c, p = direct["set-up, ms"]
-        found[nodes] = {"n": part * ranks, "steps": one[0] * ranks ** one[1] * edge, "local": local, "halo": halo, "reductions": reductions, "coarse": coarse, "coarse_n": coarse_n,
+        found[nodes] = {"n": part * ranks, "steps": measured["iterations"] * nodes ** one[1], "local": local, "halo": halo, "reductions": reductions, "coarse": coarse, "coarse_n": coarse_n,
                         "coarse_set_up": 1e-3 * c * coarse_n ** p, "steps_two": two[0] * ranks ** two[1]}
     return found
 
