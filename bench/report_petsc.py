@@ -7,7 +7,7 @@ NAMES = {"petsc": "PETSc's own", "mumps": "MUMPS", "superlu": "SuperLU", "umfpac
 OWN = {"lu": ("petsc", "lu"), "direct": ("petsc", "lu"), "ilu0": ("petsc", "ilu0"), "ilu0 as MatSolverType": ("petsc", "ilu0")}
 WHAT = (("set-up", lambda r: r["setup_ms"]), ("new values", lambda r: r["numeric_ms"]), ("solve", lambda r: r["solve_min_ms"]),
         ("set-up and solve", lambda r: r["setup_ms"] + r["solve_min_ms"]), ("one application of the sub-solver", lambda r: r["apply_ms"]))
-RESTART = 30
+RESTART, BUSY = 30, 0.2
 # What nobody measured here: a network for the prediction. Seconds of a message, bytes a second of a node.
 LATENCY, NETWORK = 2e-6, 12.5e9
 NODES = (1, 8, 64, 512, 1000)
@@ -64,7 +64,14 @@ def speeds(records):
         means = [geometric_mean([time(own) / time(r) for own, r in pairs]) for _, time in WHAT]
         least = min(WHAT[3][1](own) / WHAT[3][1](r) for own, r in pairs)
         lines.append([label(key), label(base), len(pairs)] + [f"{mean:.2f}" for mean in means] + [f"{least:.2f}"])
-    return table(["sub-solver", "beside", "matrices"] + [what for what, _ in WHAT] + ["least of set-up and solve"], lines) if lines else ""
+    return table(["sub-solver", "beside", "matrices"] + [what for what, _ in WHAT] + ["least of set-up and solve"], lines) + disturbed(records, None) if lines else ""
+
+
+def disturbed(records, sweep):
+    """How many runs had other programs beside them all the same: two ranks then wait for each other."""
+    timed = [r for r in ok(records) if r.get("sweep") == sweep]
+    beside = sum(r.get("others", 0) >= BUSY for r in timed)
+    return f"\n{beside} of {len(timed)} runs had other programs beside them, which had {BUSY} cores or more.\n" if beside else ""
 
 
 # ------------------------------------------------------------- time of a step
@@ -131,7 +138,7 @@ def table_of_steps(records):
     copies = {ranks: max((r["copy_gbs"] for r in ok(records) if r.get("sweep") == "model" and r["ranks"] == ranks), default=None) for ranks in (1, 2)}
     lines = [[label((impl, method)), ranks, short(1e3 * a), short(1e-6 / b), short(copies[ranks]), f"{100 * error:.0f} %"]
              for (impl, method, ranks), (a, b, error) in step_model(records).items()]
-    return table(["sub-solver", "ranks", "a step at least, us", "bytes of a step, GB/s", "copy, GB/s", "largest error of the fit"], lines) if lines else ""
+    return table(["sub-solver", "ranks", "a step at least, us", "bytes of a step, GB/s", "copy, GB/s", "largest error of the fit"], lines) + disturbed(records, "model") if lines else ""
 
 
 def direct_model(records, impl="trine", method="lu"):
