@@ -15,6 +15,25 @@ static PetscErrorCode Forget(void)
     PetscFunctionReturn(0);
 }
 
+/** A library for another PETSc than the program's loads all the same, and would read its numbers as others. */
+static PetscErrorCode CheckPetsc(void)
+{
+    PetscDataType scalar = PETSC_SCALAR;
+    PetscBool found;
+    size_t bytes;
+
+    PetscFunctionBegin;
+    PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+    PetscCheck(!found || scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "this library of trine is for a PETSc of %s numbers, and the program's has %s ones: load the other one",
+               PetscDefined(USE_COMPLEX) ? "complex" : "real", PetscDefined(USE_COMPLEX) ? "real" : "complex");
+    PetscCall(PetscDataTypeGetSize(PETSC_INT, &bytes));
+    PetscCheck(bytes == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "this library of trine is for a PETSc whose PetscInt has %zu bytes, and the program's has %zu",
+               sizeof(PetscInt), bytes);
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode TrinePetscRegister(void)
 {
     PetscClassId classid;
@@ -22,6 +41,7 @@ PetscErrorCode TrinePetscRegister(void)
 
     PetscFunctionBegin;
     if (registered) PetscFunctionReturn(0);
+    PetscCall(CheckPetsc());
     registered = PETSC_TRUE;
     PetscCall(PetscRegisterFinalize(Forget)); /* PetscInitialize may follow once more */
     PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
