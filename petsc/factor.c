@@ -25,11 +25,11 @@ static PetscErrorCode ReadOptions(Mat F)
     PetscOptionsBegin(PetscObjectComm((PetscObject)F), ((PetscObject)F)->prefix, "Factors of trine", "Mat");
     if (IsDirect(F)) PetscCall(TrineOptionsReadDirect(PetscOptionsObject, "mat_trine", o));
     else
-        PetscCall(PetscOptionsString("-mat_trine_device", "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)", NULL,
-                                     o->device, o->device, sizeof o->device, NULL));
+        PetscCall(PetscOptionsString("-mat_trine_device", "auto, cpu, cpu:N (threads), cuda or cuda:K (its number)",
+                                     NULL, o->device, o->device, sizeof o->device, NULL));
     if (F->factortype == MAT_FACTOR_ILU)
-        PetscCall(PetscOptionsBool("-mat_trine_petsc_factor", "PETSc factors, and trine solves with its triangles", NULL,
-                                   f->by_petsc, &f->by_petsc, NULL));
+        PetscCall(PetscOptionsBool("-mat_trine_petsc_factor", "PETSc factors, and trine solves with its triangles",
+                                   NULL, f->by_petsc, &f->by_petsc, NULL));
     PetscOptionsEnd();
     PetscFunctionReturn(0);
 }
@@ -159,7 +159,7 @@ static PetscErrorCode ErrorOfFailure(const Mat F)
     if (F->factorerrortype == MAT_FACTOR_OUTMEMORY) return PETSC_ERR_MEM;
     if (F->factorerrortype == MAT_FACTOR_OTHER) return PETSC_ERR_FP;
     return F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU ? PETSC_ERR_MAT_LU_ZRPVT
-                                                                           : PETSC_ERR_MAT_CH_ZRPVT;
+                                                                             : PETSC_ERR_MAT_CH_ZRPVT;
 }
 
 static PetscErrorCode Numeric(Mat F, Mat A, const MatFactorInfo *info)
@@ -214,7 +214,8 @@ static PetscErrorCode GetInfo(Mat F, MatInfoType flag, MatInfo *info)
         trine_direct_info direct;
         TrineCall(trine_direct_get_info(s->direct, &direct));
         const trine_factor_info *factor = &direct.factor;
-        info->nz_used = (PetscLogDouble)(factor->nnz_L + (factor->diag_L == TRINE_UNIT ? factor->nnz_U - factor->n : 0));
+        info->nz_used =
+            (PetscLogDouble)(factor->nnz_L + (factor->diag_L == TRINE_UNIT ? factor->nnz_U - factor->n : 0));
         info->fill_ratio_needed = factor->fill;
         info->memory = (PetscLogDouble)(direct.lower.bytes + direct.upper.bytes + direct.lower_panels.bytes +
                                         direct.upper_panels.bytes);
@@ -222,7 +223,8 @@ static PetscErrorCode GetInfo(Mat F, MatInfoType flag, MatInfo *info)
         trine_precond_info precond;
         TrineCall(trine_precond_get_info(s->precond, &precond));
         info->nz_used = (PetscLogDouble)precond.factor_entries;
-        info->fill_ratio_needed = precond.nnz ? (PetscLogDouble)precond.factor_entries / (PetscLogDouble)precond.nnz : 0;
+        info->fill_ratio_needed =
+            precond.nnz ? (PetscLogDouble)precond.factor_entries / (PetscLogDouble)precond.nnz : 0;
         info->memory = (PetscLogDouble)precond.bytes;
     }
     info->nz_allocated = info->nz_used;
@@ -240,7 +242,9 @@ static PetscErrorCode View(Mat F, PetscViewer viewer)
     if (!ascii) PetscFunctionReturn(0);
     PetscCall(PetscViewerGetFormat(viewer, &format));
     if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(0);
-    if (f->by_petsc) PetscCall(PetscViewerASCIIPrintf(viewer, "PETSc's factor, solved with by trine on %s\n", f->solver->device.info.name));
+    if (f->by_petsc)
+        PetscCall(PetscViewerASCIIPrintf(viewer, "PETSc's factor, solved with by trine on %s\n",
+                                         f->solver->device.info.name));
     else PetscCall(TrineSolverView(f->solver, viewer));
     if (f->shift > 0)
         PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal shifted by %g times the rows' largest entries\n",
@@ -290,7 +294,8 @@ static PetscErrorCode GetFactor(Mat A, MatFactorType type, Mat *factor)
     F->trivialsymbolic = PETSC_TRUE; /* the ordering is made by numeric, which has the values */
     F->canuseordering = PETSC_TRUE;
     /* A direct factor takes the order of PETSc where one is asked for, and by itself its own. */
-    PetscCall(PetscStrallocpy(IsDirect(F) ? MATORDERINGEXTERNAL : MATORDERINGNATURAL, (char **)&F->preferredordering[type]));
+    PetscCall(
+        PetscStrallocpy(IsDirect(F) ? MATORDERINGEXTERNAL : MATORDERINGNATURAL, (char **)&F->preferredordering[type]));
     PetscCall(PetscFree(F->solvertype));
     PetscCall(PetscStrallocpy(MATSOLVERTRINE, &F->solvertype));
     PetscCall(PetscObjectComposeFunction((PetscObject)F, "MatFactorGetSolverType_C", GetSolverType));

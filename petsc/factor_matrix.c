@@ -47,9 +47,10 @@ static PetscErrorCode CheckHermitian(Mat A)
         PetscCall(MatDestroy(&imaginary));
         hermitian = norm == 0 ? PETSC_TRUE : PETSC_FALSE;
     }
-    PetscCheck(hermitian, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "trine's ICC factor is of Hermitian matrices, and this complex one is not, or MAT_HERMITIAN was not set: "
-               "use -pc_type ilu");
+    PetscCheck(
+        hermitian, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+        "trine's ICC factor is of Hermitian matrices, and this complex one is not, or MAT_HERMITIAN was not set: "
+        "use -pc_type ilu");
     PetscFunctionReturn(0);
 }
 

@@ -15,8 +15,8 @@ static PetscErrorCode MakeDirectTriangles(TrineFactor *f, unsigned ops)
     PetscFunctionBegin;
     TrineCall(trine_factor_get_info(s->factor, &info));
     parts.diag = info.diag_L;
-    TrineCall(trine_factor_get_permutations(s->factor, &parts.row_perm, &parts.col_perm, &parts.row_scale,
-                                            &parts.col_scale));
+    TrineCall(
+        trine_factor_get_permutations(s->factor, &parts.row_perm, &parts.col_perm, &parts.row_scale, &parts.col_scale));
     TrineCall(trine_factor_get_triangle(s->factor, TRINE_LOWER, &parts.lower));
     if (parts.diag == TRINE_UNIT) TrineCall(trine_factor_get_triangle(s->factor, TRINE_UPPER, &parts.upper));
     PetscCall(TrineTrianglesCreate(&f->triangles, s->device.ctx, &parts, ops));

@@ -12,7 +12,8 @@ PetscErrorCode problem_create(Mat *A, char *name, size_t length);
 typedef struct {
     double copy_gbs; /* copy bandwidth of all ranks together, read + written, 10^9 bytes a second */
     double reduction_us; /* an all-reduce of 30 numbers */
-    double message_us, message_gbs; /* a message of 8 bytes from rank 0 to rank 1 and 10^9 bytes a second of one of 4 MiB; 0 of one rank */
+    double message_us,
+        message_gbs; /* a message of 8 bytes from rank 0 to rank 1 and 10^9 bytes a second of one of 4 MiB; 0 of one rank */
 } machine;
 PetscErrorCode machine_measure(machine *m);
 

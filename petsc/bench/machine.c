@@ -84,7 +84,8 @@ PetscErrorCode machine_measure(machine *m)
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
     PetscCall(measure_copy(&m->copy_gbs));
     PetscCall(start_together(&start));
-    for (int i = 0; i < CALLS; i++) PetscCallMPI(MPI_Allreduce(in, out, NUMBERS, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+    for (int i = 0; i < CALLS; i++)
+        PetscCallMPI(MPI_Allreduce(in, out, NUMBERS, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
     PetscCall(slowest(start, &seconds));
     m->reduction_us = 1e6 * seconds / CALLS;
     if (ranks == 1) PetscFunctionReturn(0);

@@ -12,12 +12,16 @@ enum { MOST = 64 };
 
 /* Phases of a solve by PETSc's events, whose names are PETSc's, with blanks at the end. Of an event the times of those inside it count too: the halo is
  * part of the product. */
-static const struct { const char *key, *event; } phases[] = {
-    {"product_ms", "MatMult"},       {"halo_ms", "VecScatterEnd  "},         {"precondition_ms", "PCApply"},
-    {"orthogonalize_ms", "KSPGMRESOrthog"}, {"normalize_ms", "VecNormalize"},
+static const struct {
+    const char *key, *event;
+} phases[] = {
+    {"product_ms", "MatMult"},        {"halo_ms", "VecScatterEnd  "},
+    {"precondition_ms", "PCApply"},   {"orthogonalize_ms", "KSPGMRESOrthog"},
+    {"normalize_ms", "VecNormalize"},
 };
 /* What a set-up does before numbers, by whoever factors. */
-static const char *const analyses[] = {"MatGetOrdering", "MatLUFactorSym", "MatILUFactorSym", "MatCholFctrSym", "MatICCFactorSym", "TrineSetUp"};
+static const char *const analyses[] = {"MatGetOrdering", "MatLUFactorSym",  "MatILUFactorSym",
+                                       "MatCholFctrSym", "MatICCFactorSym", "TrineSetUp"};
 
 typedef struct {
     double setup[MOST], numeric[MOST], solve[MOST], apply[MOST]; /* ms */
@@ -190,7 +194,8 @@ static PetscErrorCode measure(Mat A, Vec b, Vec x, PetscLogStage setting_up, Pet
         PetscCall(PetscLogStagePush(solving));
         PetscCall(solve(ksp, b, x, t));
         PetscCall(PetscLogStagePop());
-        spent += t->setup[t->setups - 1] + t->numeric[t->numerics - 1] + t->numeric[t->numerics - 2] + t->solve[t->solves - 1];
+        spent += t->setup[t->setups - 1] + t->numeric[t->numerics - 1] + t->numeric[t->numerics - 2] +
+                 t->solve[t->solves - 1];
         PetscBool last = (PetscBool)(t->setups == reps || spent >= 1e3 * seconds);
         if (last && t->reason != KSP_DIVERGED_PC_FAILED) PetscCall(apply_sub_solver(ksp, seconds / 4, t));
         PetscCall(KSPDestroy(&ksp));
@@ -229,12 +234,14 @@ static PetscErrorCode print(const char *name, Mat A, PetscLogStage solving, cons
     PetscCall(MatGetGhosts(A, &ghosts, NULL));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
     double spent[sizeof phases / sizeof *phases];
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) PetscCall(event_ms(solving, phases[i].event, &spent[i]));
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        PetscCall(event_ms(solving, phases[i].event, &spent[i]));
     if (rank != 0) PetscFunctionReturn(0);
-    printf("{\"matrix\": \"%s\", \"n\": %lld, \"nnz\": %.0f, \"dtype\": \"%s\", \"ranks\": %d, \"ghosts\": %lld", name, (long long)n, info.nz_used,
-           sizeof(PetscScalar) == 16 ? "z" : "d", (int)ranks, (long long)ghosts);
-    printf(", \"version\": \"%d.%d.%d\", \"outcome\": \"%s\", \"iterations\": %d, \"reps\": %d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-           PETSC_VERSION_SUBMINOR, t->reason > 0 ? "converged" : KSPConvergedReasons[t->reason], (int)t->iterations, t->solves);
+    printf("{\"matrix\": \"%s\", \"n\": %lld, \"nnz\": %.0f, \"dtype\": \"%s\", \"ranks\": %d, \"ghosts\": %lld", name,
+           (long long)n, info.nz_used, sizeof(PetscScalar) == 16 ? "z" : "d", (int)ranks, (long long)ghosts);
+    printf(", \"version\": \"%d.%d.%d\", \"outcome\": \"%s\", \"iterations\": %d, \"reps\": %d", PETSC_VERSION_MAJOR,
+           PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, t->reason > 0 ? "converged" : KSPConvergedReasons[t->reason],
+           (int)t->iterations, t->solves);
     number("setup_ms", least(t->setup, t->setups));
     number("analyse_ms", t->analyse_ms);
     number("factor_ms", PetscMax(0, least(t->setup, t->setups) - t->analyse_ms));

@@ -105,7 +105,8 @@ static PetscErrorCode deal_rows(trine_matrix A, Mat *B)
     PetscCall(PetscMalloc2(n + 1, &rows, own[n] - own[0], &cols));
     for (PetscInt i = 0; i <= n; i++) rows[i] = (PetscInt)(own[i] - own[0]);
     for (int64_t k = own[0]; k < own[n]; k++) cols[k - own[0]] = columns[k];
-    PetscCall(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, n, n, size, size, rows, cols, (const PetscScalar *)values + own[0], B));
+    PetscCall(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, n, n, size, size, rows, cols,
+                                        (const PetscScalar *)values + own[0], B));
     PetscCall(PetscFree2(rows, cols));
     PetscFunctionReturn(0);
 }

@@ -1,4 +1,4 @@
-/* Newton's method and time steps with trine as the sub-solver, beside PETSc's: new values of one pattern in each step. */
+/* Newton's method and time steps with trine as the sub-solver, beside PETSc's: new values in each step. */
 #include "problems.h"
 #include <petscdmda.h>
 #include <petscsnes.h>

@@ -11,8 +11,8 @@ static const PetscReal eps = PETSC_MACHINE_EPSILON;
 
 static char caught[2048];
 
-static PetscErrorCode keep_sentence(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type,
-                                    const char *message, void *context)
+static PetscErrorCode keep_sentence(MPI_Comm comm, int line, const char *function, const char *file,
+                                    PetscErrorCode code, PetscErrorType type, const char *message, void *context)
 {
     (void)comm, (void)line, (void)function, (void)file, (void)context;
     if (type == PETSC_ERROR_INITIAL) PetscStrncpy(caught, message ? message : "", sizeof caught);
@@ -124,8 +124,8 @@ static PetscErrorCode expect_inverse(const char *what, const factor *f, Mat A)
         PetscCall(VecAYPX(r, -1, b));
         PetscCall(VecNorm(x, NORM_2, &x_norm));
         PetscCall(VecNorm(r, NORM_2, &r_norm));
-        EXPECT(r_norm <= 20 * eps * (norm * x_norm + b_norm), "%s, transposed %d: backward error %g eps", what, transposed,
-               (double)(r_norm / (norm * x_norm + b_norm) / eps));
+        EXPECT(r_norm <= 20 * eps * (norm * x_norm + b_norm), "%s, transposed %d: backward error %g eps", what,
+               transposed, (double)(r_norm / (norm * x_norm + b_norm) / eps));
     }
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
@@ -164,13 +164,17 @@ static PetscErrorCode compare(const char *what, Mat F, Mat theirs, Mat A)
 
 static PetscErrorCode factor_of_petsc(problem create, PetscInt levels, const char *ordering)
 {
-    factor f = {.kind = MAT_FACTOR_ILU, .ordering = ordering, .options = "-f_mat_trine_petsc_factor", .info = {.levels = (PetscReal)levels}};
+    factor f = {.kind = MAT_FACTOR_ILU,
+                .ordering = ordering,
+                .options = "-f_mat_trine_petsc_factor",
+                .info = {.levels = (PetscReal)levels}};
     char what[64];
     Mat A, theirs;
     IS rows, columns;
     MatInfo ours, info;
     PetscFunctionBeginUser;
-    PetscCall(PetscSNPrintf(what, sizeof what, "PETSc's ILU(%d), ordering %s", (int)levels, ordering ? ordering : "none"));
+    PetscCall(
+        PetscSNPrintf(what, sizeof what, "PETSc's ILU(%d), ordering %s", (int)levels, ordering ? ordering : "none"));
     PetscCall(create(PETSC_COMM_SELF, 14, &A));
     PetscCall(start(&f, A));
     PetscCall(MatGetFactor(A, MATSOLVERPETSC, MAT_FACTOR_ILU, &theirs));
@@ -386,7 +390,8 @@ static PetscErrorCode triangles(MatFactorType kind, PetscInt block)
     for (PetscInt i = 0; i < n; i++)
         for (PetscInt j = i / block * block; j < n; j++)
             if (j == i || j == i + 1 || j == i + 6) PetscCall(MatSetValue(A, i, j, i == j ? 5 : -phase, INSERT_VALUES));
-            else if (j < i / block * block + block) PetscCall(MatSetValue(A, i, j, j == i - 1 ? -phase : 0, INSERT_VALUES));
+            else if (j < i / block * block + block)
+                PetscCall(MatSetValue(A, i, j, j == i - 1 ? -phase : 0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(start(&f, A));
@@ -447,7 +452,8 @@ static PetscErrorCode sparse_rhs(void)
     PetscCall(start(&f, A));
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, COLUMNS, n, 3, NULL, &Bt));
     for (PetscInt j = 0; j < COLUMNS; j++)
-        for (PetscInt k = 0; k < j; k++) PetscCall(MatSetValue(Bt, j, (j * 11 + k * 5) % n, 1 + (PetscReal)k, INSERT_VALUES));
+        for (PetscInt k = 0; k < j; k++)
+            PetscCall(MatSetValue(Bt, j, (j * 11 + k * 5) % n, 1 + (PetscReal)k, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(Bt, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(Bt, MAT_FINAL_ASSEMBLY));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, COLUMNS, NULL, &X));
@@ -456,7 +462,8 @@ static PetscErrorCode sparse_rhs(void)
     for (PetscInt j = 1; j < COLUMNS; j++) {
         Vec x;
         PetscCall(VecSet(b, 0));
-        for (PetscInt k = 0; k < j; k++) PetscCall(VecSetValue(b, (j * 11 + k * 5) % n, 1 + (PetscReal)k, INSERT_VALUES));
+        for (PetscInt k = 0; k < j; k++)
+            PetscCall(VecSetValue(b, (j * 11 + k * 5) % n, 1 + (PetscReal)k, INSERT_VALUES));
         PetscCall(VecAssemblyBegin(b));
         PetscCall(VecAssemblyEnd(b));
         PetscCall(MatSolve(f.F, b, y));
@@ -504,7 +511,8 @@ static PetscErrorCode indefinite(PetscInt size, Mat *K)
 static PetscErrorCode inertia(void)
 {
     factor ldl = {.kind = MAT_FACTOR_CHOLESKY, .options = "-f_mat_trine_factorization ldl"},
-           lu = {.kind = MAT_FACTOR_CHOLESKY, .options = "-f_mat_trine_factorization lu"}, definite = {.kind = MAT_FACTOR_CHOLESKY};
+           lu = {.kind = MAT_FACTOR_CHOLESKY, .options = "-f_mat_trine_factorization lu"},
+           definite = {.kind = MAT_FACTOR_CHOLESKY};
     PetscInt negative, zero, positive, n;
     Mat K, A;
     PetscFunctionBeginUser;
@@ -513,7 +521,8 @@ static PetscErrorCode inertia(void)
     PetscCall(start(&ldl, K));
     PetscCall(expect_inverse("L D L^H", &ldl, K));
     PetscCall(MatGetInertia(ldl.F, &negative, &zero, &positive));
-    EXPECT(negative == (n + 2) / 3 && zero == 0 && negative + positive == n, "inertia %d, %d, %d of %d rows", (int)negative, (int)zero, (int)positive, (int)n);
+    EXPECT(negative == (n + 2) / 3 && zero == 0 && negative + positive == n, "inertia %d, %d, %d of %d rows",
+           (int)negative, (int)zero, (int)positive, (int)n);
     PetscCall(finish(&ldl));
     PetscCall(start(&lu, K));
     EXPECT_ERROR("the inertia is not known", MatGetInertia(lu.F, &negative, &zero, &positive));
@@ -528,8 +537,8 @@ static PetscErrorCode inertia(void)
     PetscCall(numeric(&definite, A));
     PetscCall(expect_inverse("L L^H of new values", &definite, A));
     PetscCall(MatGetInertia(definite.F, &negative, &zero, &positive));
-    EXPECT(negative == 0 && zero == 0 && positive == n, "inertia %d, %d, %d of %d rows, positive definite", (int)negative, (int)zero,
-           (int)positive, (int)n);
+    EXPECT(negative == 0 && zero == 0 && positive == n, "inertia %d, %d, %d of %d rows, positive definite",
+           (int)negative, (int)zero, (int)positive, (int)n);
     PetscCall(finish(&definite));
     PetscCall(MatDestroy(&A));
     PetscFunctionReturn(0);
@@ -623,7 +632,8 @@ static PetscErrorCode views(void)
     PetscCall(problem_convection2d(PETSC_COMM_SELF, 6, &A));
     PetscCall(start(&f, A));
     PetscCall(expect_view(f.F, "cpu, 1 thread\n"));
-    PetscCall(PetscOptionsInsertString(NULL, "-f_mat_trine_device cpu:2 -f_mat_trine_ordering natural -f_mat_trine_factorization lu-klu"));
+    PetscCall(PetscOptionsInsertString(
+        NULL, "-f_mat_trine_device cpu:2 -f_mat_trine_ordering natural -f_mat_trine_factorization lu-klu"));
     PetscCall(MatLUFactorSymbolic(f.F, A, NULL, NULL, &f.info));
     PetscCall(numeric(&f, A));
     PetscCall(expect_view(f.F, "cpu, 2 threads\n"));

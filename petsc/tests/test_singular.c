@@ -1,5 +1,5 @@
-/* A block without inverse on one of several ranks: the solve ends with PETSc's KSP_DIVERGED_PC_FAILED on every rank, and
-   the solver of the block names rank and row. Then the same solver goes on with good values. */
+/* A block without inverse on one of several ranks: the solve ends with KSP_DIVERGED_PC_FAILED on every rank, and the
+   solver of the block names rank and row. Then the same solver goes on with good values. */
 #include "problems.h"
 #include <string.h>
 
