@@ -32,7 +32,8 @@ static inline TrineFactor *TrineFactorOf(Mat F) { return F->data; }
 
 /** factor_matrix.c. What Cholesky and ICC are to factor: a matrix that the program calls Hermitian may be so but for
  *  rounding, and its upper triangle counts, as in PETSc's own Cholesky, with the real part of its diagonal. *A becomes
- *  f->mirrored, or stays; same: the pattern is that of the last call. An ICC factor of a complex matrix that is not Hermitian is refused. */
+ *  f->mirrored, or stays; same: the pattern is that of the last call. An ICC factor of a complex matrix that is not
+ *  Hermitian is refused. */
 PETSC_INTERN PetscErrorCode TrineFactorMirror(Mat F, PetscBool same, Mat *A);
 /** A with `shift` times the largest entry of its row added to each a_ii, in its direction. */
 PETSC_INTERN PetscErrorCode TrineFactorShift(Mat A, PetscReal shift, Mat *shifted);

@@ -21,8 +21,8 @@ typedef struct {
     trine_op inverse; /* of A: backward forward */
 } TrineTriangles;
 
-/** Analyse both triangles and take their values, zero pivots among them. Everything of `parts` is copied. ops: mask of what will be applied;
- *  of a complex L L^H TRINE_N and TRINE_H. */
+/** Analyse both triangles and take their values, zero pivots among them. Everything of `parts` is copied. ops: mask of
+ *  what will be applied; of a complex L L^H TRINE_N and TRINE_H. */
 PETSC_INTERN PetscErrorCode TrineTrianglesCreate(TrineTriangles *t, trine_context ctx, const TrineFactorParts *parts,
                                                  unsigned ops);
 /** New values of triangles that one matrix held, in its order, on the host. */

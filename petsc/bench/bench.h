@@ -4,16 +4,16 @@
 
 #include <petscksp.h>
 
-/** The matrix of -matrix NAME (a file, a real one in $TRINE_MATRICES, or a specification of trine's gallery), its rows dealt out to the ranks
- *  along a reverse Cuthill-McKee ordering; or of -grid NX,NY,NZ the 7-point Laplacian in boxes, of which every rank makes its own rows.
- *  name: of `length` characters, what the record calls it. */
+/** The matrix of -matrix NAME (a file, a real one in $TRINE_MATRICES, or a specification of trine's gallery), its
+ *  rows dealt out to the ranks along a reverse Cuthill-McKee ordering; or of -grid NX,NY,NZ the 7-point Laplacian in
+ *  boxes, of which every rank makes its own rows. name: of `length` characters, what the record calls it. */
 PetscErrorCode problem_create(Mat *A, char *name, size_t length);
 
 typedef struct {
     double copy_gbs; /* copy bandwidth of all ranks together, read + written, 10^9 bytes a second */
     double reduction_us; /* an all-reduce of 30 numbers */
-    double message_us,
-        message_gbs; /* a message of 8 bytes from rank 0 to rank 1 and 10^9 bytes a second of one of 4 MiB; 0 of one rank */
+    double message_us; /* a message of 8 bytes from rank 0 to rank 1; 0 of one rank */
+    double message_gbs; /* one of 4 MiB, 10^9 bytes a second; 0 of one rank */
 } machine;
 PetscErrorCode machine_measure(machine *m);
 

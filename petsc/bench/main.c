@@ -1,17 +1,19 @@
 /* KSP with one sub-solver a rank, timed: prints one JSON object.
  *
- *     mpiexec -n 2 trine-petsc-bench -matrix airfoil_2d -pc_type bjacobi -sub_pc_type lu -sub_pc_factor_mat_solver_type mumps
+ *     mpiexec -n 2 trine-petsc-bench -matrix airfoil_2d -pc_type bjacobi -sub_pc_type lu \
+ *         -sub_pc_factor_mat_solver_type mumps
  *
- * GMRES on the right, so that its residual is that of x, until 1e-8 of |b|; all of it can be set by PETSc's options. -reps: set-ups (5),
- * fewer where they take longer than -seconds (10). petsc/bench/table runs it over matrices and sub-solvers, and makes records. */
+ * GMRES on the right, so that its residual is that of x, until 1e-8 of |b|; all of it can be set by PETSc's options.
+ * -reps: set-ups (5), fewer where they take longer than -seconds (10). petsc/bench/table runs it over matrices and
+ * sub-solvers, and makes records. */
 #include "bench.h"
 #include <malloc.h>
 #include <sys/resource.h>
 
 enum { MOST = 64 };
 
-/* Phases of a solve by PETSc's events, whose names are PETSc's, with blanks at the end. Of an event the times of those inside it count too: the halo is
- * part of the product. */
+/* Phases of a solve by PETSc's events, whose names are PETSc's, with blanks at the end. Of an event the times of
+ * those inside it count too: the halo is part of the product. */
 static const struct {
     const char *key, *event;
 } phases[] = {

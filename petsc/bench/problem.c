@@ -41,8 +41,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The same matrix numbered so that the stretches of ranks are stretches of its reverse Cuthill-McKee ordering, every one in the order that
- * it had: neighbours come together, and a partition is the same in every run. */
+/* The same matrix numbered so that the stretches of ranks are stretches of its reverse Cuthill-McKee ordering, every
+ * one in the order that it had: neighbours come together, and a partition is the same in every run. */
 static PetscErrorCode bring_neighbours_together(trine_matrix *A, PetscMPIInt ranks)
 {
     PetscFunctionBegin;

@@ -1,8 +1,10 @@
-/* -Laplace(u) = 1 on the unit cube, u = 0 around it: a program of PETSc that knows nothing of trine. Options choose the solver:
-
-       mpiexec -n 2 ./poisson -n 40 -ksp_type gmres -pc_type bjacobi -sub_pc_type trine -dll_append lib/libtrine_petsc.so
-
-   -n N    N points in each direction, 30 unless given */
+/* -Laplace(u) = 1 on the unit cube, u = 0 around it: a program of PETSc that knows nothing of trine. Options choose the
+ * solver:
+ *
+ *     mpiexec -n 2 ./poisson -n 40 -ksp_type gmres -pc_type bjacobi -sub_pc_type trine \
+ *         -dll_append lib/libtrine_petsc.so
+ *
+ * -n N    N points in each direction, 30 unless given */
 #include <petscksp.h>
 
 int main(int argc, char **argv)

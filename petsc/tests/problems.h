@@ -3,8 +3,8 @@
 #define TRINE_PETSC_TESTS_PROBLEMS_H
 #include <petscksp.h>
 
-/* A function that makes a matrix, of about size^d rows. In complex PETSc D^H A D with unit phases D: Hermitian where A is
-   symmetric, with the same spectrum. */
+/* A function that makes a matrix, of about size^d rows. In complex PETSc D^H A D with unit phases D: Hermitian where
+ * A is symmetric, with the same spectrum. */
 typedef PetscErrorCode (*problem)(MPI_Comm comm, PetscInt size, Mat *A);
 PetscErrorCode problem_laplace2d(MPI_Comm comm, PetscInt size, Mat *A);
 PetscErrorCode problem_laplace3d(MPI_Comm comm, PetscInt size, Mat *A);

@@ -483,7 +483,8 @@ static PetscErrorCode sparse_rhs(void)
 
 /* ------------------------------------------------------------------ pivots */
 
-/* Symmetric, with a diagonal that outweighs the rest of each row and is negative in every third: so many eigenvalues. */
+/* Symmetric, with a diagonal that outweighs the rest of each row and is negative in every third: so many
+ * eigenvalues. */
 static PetscErrorCode indefinite(PetscInt size, Mat *K)
 {
     Mat B;
