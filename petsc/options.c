@@ -80,6 +80,18 @@ static PetscErrorCode ReadInt(TrineOptionItems PetscOptionsObject, const char *n
     PetscFunctionReturn(0);
 }
 
+/** A number from 0 to most. */
+static PetscErrorCode ReadReal(TrineOptionItems PetscOptionsObject, const char *name, const char *text, PetscReal most,
+                               PetscReal *value)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscOptionsReal(name, text, NULL, *value, value, NULL));
+    PetscCheck(*value >= 0 && *value <= most, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-%s%s %g: not a number from 0 to %g", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "",
+               name + 1, (double)*value, (double)most);
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode TrineOptionsReadDirect(TrineOptionItems PetscOptionsObject, const char *group, TrineOptions *o)
 {
     char name[64];
@@ -121,17 +133,16 @@ PetscErrorCode TrineOptionsReadPC(TrineOptionItems PetscOptionsObject, TrineOpti
                       TRINE_PRECOND_MAX_M, &o->m));
     PetscCall(PetscOptionsReal("-pc_trine_omega", "the same: weight of an edge in the next forest, 0 = automatic", NULL,
                                o->omega, &o->omega, NULL));
-    PetscCall(PetscOptionsReal("-pc_trine_coverage",
-                               "the same: part of the entries at which factors end, 0 = m of them", NULL, o->coverage,
-                               &o->coverage, NULL));
+    PetscCall(ReadReal(PetscOptionsObject, "-pc_trine_coverage",
+                       "the same: part of the entries at which factors end, 0 = m of them", 1, &o->coverage));
     PetscCall(PetscOptionsBool("-pc_trine_homogeneous", "mos-a: rows are scaled first", NULL, o->homogeneous,
                                &o->homogeneous, NULL));
     PetscCall(PetscOptionsBool("-pc_trine_keep_forests", "the forests of earlier values stay when values change", NULL,
                                o->keep_forests, &o->keep_forests, NULL));
     PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_levels", "iluk: level of fill, 0 = 1", 0, most, &o->fill_level));
-    PetscCall(PetscOptionsReal("-pc_trine_threshold",
-                               "ilut: part of its row's norm below which an entry is dropped, 0 = 1e-3", NULL,
-                               o->drop_tolerance, &o->drop_tolerance, NULL));
+    PetscCall(ReadReal(PetscOptionsObject, "-pc_trine_threshold",
+                       "ilut: part of its row's norm below which an entry is dropped, 0 = 1e-3", 1,
+                       &o->drop_tolerance));
     PetscCall(ReadInt(PetscOptionsObject, "-pc_trine_row_entries",
                       "ilut: entries of a row that stay in a triangle, 0 = 20", 0, most, &o->row_entries));
     PetscCall(PetscOptionsReal("-pc_trine_shift",

@@ -1,5 +1,6 @@
 #include "solver.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,13 +156,19 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
 
 /* ---------------------------------------------------------------------- plans */
 
-/** The plan for the factor, whose ops s->ops says. */
+/** The plan for the factor, whose ops s->ops says. On one thread panels pay from some entries a column on: with fewer,
+ *  as of two-dimensional problems, loops over single entries take less. */
 static PetscErrorCode PlanDirect(TrineSolver *s, PetscBool *go_on)
 {
-    const trine_direct_options options = {
+    enum { COLUMN = 64 };
+    trine_direct_options options = {
         .ops = s->ops, .refine = (int)s->options.refine, .solver = (trine_direct_solver)s->options.solver};
+    trine_factor_info info;
 
     PetscFunctionBegin;
+    TrineCall(trine_factor_get_info(s->factor, &info));
+    if (options.solver == TRINE_SOLVER_AUTO && s->device.info.threads == 1 && info.nnz_L < COLUMN * info.n)
+        options.solver = TRINE_SOLVER_GENERAL;
     PetscCall(Judge(s, trine_direct_create_from_factor(s->device.ctx, &s->direct, s->factor, NULL, &options),
                     PETSC_FALSE, go_on));
     PetscFunctionReturn(0);
@@ -426,7 +433,8 @@ PetscErrorCode TrineSolverMatApplyOp(TrineSolver *s, trine_op inverse, trine_tra
     from.data = (PetscScalar *)values;
     if (!inverse)
         for (PetscInt j = 0; j < to.columns; j++)
-            for (PetscInt i = 0; i < to.rows; i++) to.data[i + j * to.ld] = PETSC_INFINITY;
+            for (PetscInt i = 0; i < to.rows; i++)
+                to.data[i + j * to.ld] = (PetscScalar)INFINITY; /* PETSC_INFINITY of 3.18 is finite */
     else if (to.columns) PetscCall(Solve(s, inverse, op, &from, &to));
     PetscCall(MatDenseRestoreArrayWrite(X, &to.data));
     PetscCall(MatDenseRestoreArrayRead(B, &values));

@@ -93,7 +93,7 @@ WRONG = [
     (["-sub_pc_trine_refine", "-1"], r"pc_trine_refine"),
     (["-sub_pc_trine_method", "mos-d", "-sub_pc_trine_m", "-3"], r"pc_trine_m\b"),
     (["-sub_pc_trine_method", "iluk", "-sub_pc_trine_levels", "-1"], r"pc_trine_levels"),
-    (["-sub_pc_trine_method", "ilut", "-sub_pc_trine_threshold", "-1"], r"pc_trine_(threshold|method ilut: drop_tolerance)"),
+    (["-sub_pc_trine_method", "ilut", "-sub_pc_trine_threshold", "-1"], r"pc_trine_threshold -1[.]?: not a number from 0 to 1"),
 ]
 
 
