@@ -135,6 +135,10 @@ trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */
 struct factor_count factor_klu_count(trine_factor F);
 
+/** What KLU takes as a pivot on the diagonal, of the largest entry of its column, when it factors next; 0: its default
+ *  here. */
+void factor_klu_set_tolerance(trine_factor F, double tolerance);
+
 /** The arrays of F->A; n alone where that is NULL. */
 struct factor_input {
     int64_t n, nnz;
