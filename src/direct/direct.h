@@ -149,6 +149,9 @@ struct factor_input {
 struct factor_input factor_get_input(trine_factor F);
 /** The structure of A: CSC, D or Z, sorted, without duplicates. */
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
+/** New values: *W is A with the pattern of F->A, and *s its structure where F's method is for Hermitian matrices. *W
+ *  NULL: A is stored in another way, in another precision, has another pattern, or does not do. */
+trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
 /** F->structure, unless it is known. */
 trine_status factor_know_structure(trine_factor F);
 

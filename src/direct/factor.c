@@ -401,6 +401,23 @@ static trine_status same_pattern(trine_factor F, trine_matrix W)
     return TRINE_SUCCESS;
 }
 
+/** New values of any storage, checked as a first matrix is. */
+static trine_status normalize_update(trine_factor F, trine_matrix A, trine_matrix *W)
+{
+    trine_matrix_info info = {0};
+    trine_status status = factor_check_matrix(A, &info);
+    if (status) return status;
+    REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
+            (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
+    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
+            "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
+    TRY(normalize(A, F->dtype, W));
+    TRY(same_pattern(F, *W));
+done:
+    if (status) trine_matrix_destroy(W);
+    return status;
+}
+
 trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
@@ -408,20 +425,15 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
         return trine_fail(
             TRINE_ERR_UNSUPPORTED,
             "this factor was taken from another program, which factors new values too: take its factor again");
-    trine_matrix_info info = {0};
+    REQUIRE(A, "A is NULL");
     struct factor_structure structure = {0};
     trine_matrix W = NULL;
-    trine_status status = factor_check_matrix(A, &info);
-    if (status) return status;
-    REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
-            (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
-    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
-            "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
-    TRY(normalize(A, F->dtype, &W));
-    TRY(same_pattern(F, W));
+    trine_status status = TRINE_SUCCESS;
+    TRY(factor_take_values(F, A, &W, &structure));
+    if (!W) TRY(normalize_update(F, A, &W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
     if (factor_is_symmetric(F->method)) {
-        TRY(factor_find_structure(F->ctx, W, &structure));
+        if (!structure.known) TRY(factor_find_structure(F->ctx, W, &structure));
         status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }

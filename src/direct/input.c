@@ -1,4 +1,6 @@
 /* The matrix to be factored, as the libraries take it. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "direct/direct.h"
@@ -76,4 +78,99 @@ done:
 trine_status factor_know_structure(trine_factor F)
 {
     return F->structure.known ? TRINE_SUCCESS : factor_find_structure(F->ctx, F->A, &F->structure);
+}
+
+/* -------------------------------------------------------------- new values */
+
+static bool copy_finite(int64_t count, const double *from, double *to)
+{
+    int finite = 1;
+    for (int64_t k = 0; k < count; k++) {
+        to[k] = from[k];
+        finite &= fabs(from[k]) <= DBL_MAX;
+    }
+    return finite;
+}
+
+/** The values of A, stored by rows, where the columns of old have them; false: another pattern, or not all are finite.
+ *  next: n numbers. */
+static bool scatter_rows(const struct factor_input *old, const struct factor_input *A, int parts, int64_t *next,
+                         double *to)
+{
+    int finite = 1;
+    memcpy(next, old->offsets, (size_t)old->n * sizeof *next);
+    if (A->offsets[0] != 0 || A->offsets[A->n] != A->nnz) return false;
+    for (int64_t i = 0; i < A->n; i++) {
+        const int64_t end = A->offsets[i + 1];
+        if (end > A->nnz) return false;
+        for (int64_t k = A->offsets[i]; k < end; k++) {
+            const int32_t j = A->indices[k];
+            if (j < 0 || j >= A->n) return false;
+            const int64_t at = next[j]++;
+            if (at >= old->offsets[j + 1] || old->indices[at] != i) return false;
+            for (int p = 0; p < parts; p++) {
+                const double v = A->values[k * parts + p];
+                to[at * parts + p] = v;
+                finite &= fabs(v) <= DBL_MAX;
+            }
+        }
+    }
+    return finite;
+}
+
+static bool same_arrays(const struct factor_input *a, const struct factor_input *b)
+{
+    return !memcmp(a->offsets, b->offsets, (size_t)(a->n + 1) * sizeof *a->offsets) &&
+           !memcmp(a->indices, b->indices, (size_t)a->nnz * sizeof *a->indices);
+}
+
+/** A^H of an A stored by rows is its arrays read as columns, which is A if A is Hermitian: *taken, with A's structure. */
+static trine_status take_hermitian(trine_factor F, const struct factor_input *A, trine_matrix W, double *to,
+                                   struct factor_structure *s, bool *taken)
+{
+    const int parts = factor_parts(F);
+    *taken = false;
+    if (!copy_finite(A->nnz * parts, A->values, to)) return TRINE_SUCCESS;
+    for (int64_t k = 0; k < A->nnz && parts == 2; k++) to[2 * k + 1] = -to[2 * k + 1];
+    const trine_status status = factor_find_structure(F->ctx, W, s);
+    *taken = !status && s->hermitian;
+    return status;
+}
+
+trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input old = factor_get_input(F);
+    trine_matrix_info info;
+    int64_t *offsets, *next = NULL;
+    int32_t *indices;
+    void *values;
+    bool taken = false;
+    *W = NULL;
+    if (!old.n || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST || info.dtype != F->dtype ||
+        info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
+        return TRINE_SUCCESS;
+    const struct factor_input in = input_of(A);
+    const bool by_columns = info.format == TRINE_CSC;
+    const int parts = factor_parts(F);
+    if (!in.values || (!by_columns && info.format != TRINE_CSR)) return TRINE_SUCCESS;
+    TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, old.n, old.n, old.nnz, &offsets, &indices, &values));
+    memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
+    memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    if (by_columns) {
+        taken = same_arrays(&in, &old) && copy_finite(old.nnz * parts, in.values, values);
+    } else {
+        if (factor_is_symmetric(F->method) && same_arrays(&in, &old))
+            TRY(take_hermitian(F, &in, *W, values, s, &taken));
+        if (!taken) {
+            TRY(ALLOC(F->ctx, next, old.n));
+            taken = scatter_rows(&old, &in, parts, next, values);
+        }
+    }
+    if (taken && factor_is_symmetric(F->method) && !s->known) TRY(factor_find_structure(F->ctx, *W, s));
+done:
+    trine_free(F->ctx, TRINE_HOST, next);
+    if (status || !taken) trine_matrix_destroy(W);
+    if (!taken) *s = (struct factor_structure){0};
+    return status;
 }
