@@ -23,8 +23,8 @@ static inline trine_ordering cholmod_ordering(const cholmod_factor *L, trine_ord
     }
 }
 
-/** F->triangles of a simplicial factor: L and, of an LDL^H, L with unit diagonal and U = D L^H. sorted: the rows of
- *  each column ascend. */
-trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool sorted);
+/** F->triangles of a simplicial factor: L by columns and, of an LDL^H, L with unit diagonal and U = D L^H by rows. own:
+ *  it is not another program's, so that its columns are in order. */
+trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool own);
 
 #endif

@@ -70,8 +70,8 @@ struct trine_factor_s {
 
     int32_t *row_perm, *col_perm; /* one array for Cholesky: col_perm == row_perm */
     double *row_scale, *col_scale; /* NULL: ones */
-    trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
-                                  Cholesky: U NULL */
+    trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U (L D L^H: by rows) as sorted CSC, of a factor
+                                  without panels; Cholesky: U NULL */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
     trine_panels panels; /* n_panels = 0: there are none */

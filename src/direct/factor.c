@@ -99,9 +99,9 @@ trine_status factor_fail_range(trine_factor F)
 bool factor_values_are_finite(const void *values, int64_t count, int parts)
 {
     const double *v = values;
-    for (int64_t k = 0; k < count * parts; k++)
-        if (!isfinite(v[k])) return false;
-    return true;
+    int finite = 1;
+    for (int64_t k = 0; k < count * parts; k++) finite &= fabs(v[k]) <= DBL_MAX;
+    return finite;
 }
 
 bool factor_scales_are_good(trine_factor F)
