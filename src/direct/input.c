@@ -34,11 +34,50 @@ done:
 
 /* --------------------------------------------------------------- structure */
 
-/** What the values v at (i,j) and w at (j,i) leave of s. */
-static void compare(const double *v, const double *w, int parts, struct factor_structure *s)
+/** Whether the values v at (i,j) and w at (j,i) are those of a symmetric and of a Hermitian matrix. */
+struct agreement { bool symmetric, hermitian; };
+
+static inline struct agreement compare(const double *v, const double *w, int parts)
 {
-    s->symmetric = s->symmetric && v[0] == w[0] && (parts == 1 || v[1] == w[1]);
-    s->hermitian = s->hermitian && v[0] == w[0] && (parts == 1 || v[1] == -w[1]);
+    const bool real = v[0] == w[0];
+    return parts == 1 ? (struct agreement){real, real}
+                      : (struct agreement){real && v[1] == w[1], real && v[1] == -w[1]};
+}
+
+/** Columns ascend, so the entries (i,j) below the diagonal meet those above it, (j,i), in the order of column i:
+ *  next[i] is the first that was not met. */
+static inline void find_structure(const struct factor_input *in, int parts, int64_t *next, struct factor_structure *s)
+{
+    struct factor_structure found = {true, true, true, true, true, true};
+    memcpy(next, in->offsets, (size_t)in->n * sizeof *next);
+    for (int64_t j = 0; j < in->n && found.pattern_symmetric; j++) {
+        int64_t k = next[j];
+        const int64_t end = in->offsets[j + 1];
+        const bool there = k < end && in->indices[k] == j;
+        if (there) {
+            const double *d = value_at(in->values, k++, parts);
+            const struct agreement own = compare(d, d, parts);
+            found.symmetric &= own.symmetric;
+            found.hermitian &= own.hermitian;
+            found.full_diagonal &= !value_is_zero(d, parts);
+            found.positive_diagonal &= d[0] > 0 && (parts == 1 || d[1] == 0);
+        } else {
+            found.full_diagonal = found.positive_diagonal = false;
+        }
+        for (; k < end; k++) {
+            const int32_t i = in->indices[k];
+            const int64_t at = next[i];
+            if (i <= j || at >= in->offsets[i + 1] || in->indices[at] != j) {
+                found.pattern_symmetric = false;
+                break;
+            }
+            next[i] = at + 1;
+            const struct agreement both = compare(value_at(in->values, k, parts), value_at(in->values, at, parts), parts);
+            found.symmetric &= both.symmetric;
+            found.hermitian &= both.hermitian;
+        }
+    }
+    *s = found.pattern_symmetric ? found : (struct factor_structure){.known = true};
 }
 
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s)
@@ -46,30 +85,11 @@ trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct fac
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = input_of(A);
     trine_matrix_info info;
-    trine_matrix_get_info(A, &info);
-    const int parts = trine_dtype_is_complex(info.dtype) ? 2 : 1;
-    /* Columns ascend, so the entries (i,j) below the diagonal meet those above it, (j,i), in the order of column i:
-     * next[i] is the first that was not met. */
     int64_t *next;
+    trine_matrix_get_info(A, &info);
     TRY(ALLOC(ctx, next, in.n));
-    memcpy(next, in.offsets, (size_t)in.n * sizeof *next);
-    *s = (struct factor_structure){true, true, true, true, true, true};
-    for (int64_t j = 0; j < in.n && s->pattern_symmetric; j++) {
-        int64_t k = next[j];
-        const int64_t end = in.offsets[j + 1];
-        const bool there = k < end && in.indices[k] == j;
-        const double *diagonal = there ? value_at(in.values, k++, parts) : NULL;
-        s->full_diagonal = s->full_diagonal && there && !value_is_zero(diagonal, parts);
-        s->positive_diagonal = s->positive_diagonal && there && diagonal[0] > 0 && (parts == 1 || diagonal[1] == 0);
-        if (there) compare(diagonal, diagonal, parts, s);
-        for (; k < end && s->pattern_symmetric; k++) {
-            const int32_t i = in.indices[k];
-            if (i > j && next[i] < in.offsets[i + 1] && in.indices[next[i]] == j)
-                compare(value_at(in.values, k, parts), value_at(in.values, next[i]++, parts), parts, s);
-            else s->pattern_symmetric = false;
-        }
-    }
-    if (!s->pattern_symmetric) *s = (struct factor_structure){.known = true};
+    if (trine_dtype_is_complex(info.dtype)) find_structure(&in, 2, next, s);
+    else find_structure(&in, 1, next, s);
 done:
     trine_free(ctx, TRINE_HOST, next);
     return status;

@@ -128,25 +128,48 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
     return TRINE_SUCCESS;
 }
 
-/** Real columns of long indices without zeros and gaps are arrays to be copied, as those that CHOLMOD makes here mostly
- *  are. */
-static bool are_plain(const cholmod_factor *L)
+/** Real columns of long indices without gaps, as CHOLMOD makes them here: *nnz without zeros, and whether there are
+ *  some. */
+static bool are_plain(const cholmod_factor *L, int64_t *nnz, bool *zeros)
 {
     const int64_t *p = L->p, *nz = L->nz;
     const double *x = L->x;
-    bool plain = L->itype == CHOLMOD_LONG && L->xtype == CHOLMOD_REAL && p[0] == 0;
-    for (size_t j = 0; plain && j < L->n; j++) plain = p[j] + nz[j] == p[j + 1];
-    int zeros = 0;
-    for (int64_t k = 0; plain && k < p[L->n]; k++) zeros |= x[k] == 0;
-    return plain && !zeros;
+    if (L->itype != CHOLMOD_LONG || L->xtype != CHOLMOD_REAL || p[0] != 0) return false;
+    bool packed = true;
+    for (size_t j = 0; j < L->n; j++) packed &= p[j] + nz[j] == p[j + 1];
+    if (!packed) return false;
+    int64_t count = 0;
+    for (int64_t k = 0; k < p[L->n]; k++) count += x[k] == 0;
+    *nnz = p[L->n] - count;
+    *zeros = count > 0;
+    for (size_t j = 0; j < L->n && *zeros; j++) *nnz += x[p[j]] == 0; /* on the diagonal they stay */
+    return true;
 }
 
-static void copy_plain(const cholmod_factor *L, int64_t nnz, int64_t *offsets, int32_t *rows, double *values)
+static void copy_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
 {
     const int64_t *i = L->i;
     memcpy(offsets, L->p, (L->n + 1) * sizeof *offsets);
-    memcpy(values, L->x, (size_t)nnz * sizeof *values);
-    for (int64_t k = 0; k < nnz; k++) rows[k] = (int32_t)i[k];
+    memcpy(values, L->x, (size_t)offsets[L->n] * sizeof *values);
+    for (int64_t k = 0; k < offsets[L->n]; k++) rows[k] = (int32_t)i[k];
+}
+
+/** The same with zeros, which are left out. */
+static void compress_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
+{
+    const int64_t *p = L->p, *i = L->i;
+    const double *x = L->x;
+    int64_t next = 0;
+    for (size_t j = 0; j < L->n; j++) {
+        rows[next] = (int32_t)j;
+        values[next++] = x[p[j]];
+        for (int64_t k = p[j] + 1; k < p[j + 1]; k++) {
+            if (x[k] == 0) continue;
+            rows[next] = (int32_t)i[k];
+            values[next++] = x[k];
+        }
+        offsets[j + 1] = next;
+    }
 }
 
 static void copy_columns(const cholmod_factor *L, int parts, int64_t *offsets, int32_t *rows, double *values)
@@ -202,11 +225,11 @@ trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool 
     int64_t *offsets;
     int32_t *rows;
     void *values;
-    const bool plain = own && are_plain(L);
-    if (plain) F->nnz_L = ((const int64_t *)L->p)[L->n];
-    else TRY(count_columns(L, &F->nnz_L));
+    bool zeros = false;
+    const bool plain = own && are_plain(L, &F->nnz_L, &zeros);
+    if (!plain) TRY(count_columns(L, &F->nnz_L));
     TRY(trine_matrix_allocate(F->ctx, &columns, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values));
-    if (plain) copy_plain(L, F->nnz_L, offsets, rows, values);
+    if (plain) (zeros ? compress_plain : copy_plain)(L, offsets, rows, values);
     else copy_columns(L, factor_parts(F), offsets, rows, values);
     if (own) F->triangles[0] = trine_retain_matrix(columns);
     else TRY(trine_matrix_sort(columns, &F->triangles[0], 0));
