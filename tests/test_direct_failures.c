@@ -472,10 +472,48 @@ static void every_allocation_of_a_factor_may_fail(void **state)
         }
 }
 
+/** Arrays that do not fit, and numbers that are none, are found however the matrix is stored; the factor stays. */
+static void updates_with_broken_arrays_are_refused(void **state)
+{
+    (void)state;
+    enum { n = 3, nnz = 5 };
+    static const int64_t offsets[][n + 1] = {{0, 2, 4, 5}, {0, -1, 4, 5}, {0, 9, 4, 5}, {0, 4, 2, 5}, {0, 2, 4, 5},
+                                             {0, 2, 4, 5}, {0, 2, 4, 5},  {0, 2, 4, 5}, {0, 2, 4, 5}};
+    static const int32_t indices[][nnz] = {{0, 1, 0, 1, 2}, {0, 1, 0, 1, 2}, {0, 1, 0, 1, 2},
+                                           {0, 1, 0, 1, 2}, {0, 1, 0, 1, 3}, {-1, 1, 0, 1, 2},
+                                           {0, 1, 0, 1, 2}, {0, 1, 0, 1, 2}, {0, 1, 0, 1, INT32_MAX}};
+    static const double values[][nnz] = {{4, 1, 1, 4, 4}, {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4},
+                                         {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4},
+                                         {4, 1, 1, 4, NAN}, {INFINITY, 1, 1, 4, 4}, {4, 1, 1, 4, 4}};
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for (int by_columns = 0; by_columns < 2; by_columns++) {
+            trine_matrix A = NULL, B;
+            trine_factor F;
+            for EACH(k, offsets) {
+                OK((by_columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &B, TRINE_D, n, n, nnz, TRINE_HOST, 64,
+                                                                      offsets[k], 32, indices[k], values[k]));
+                if (k == 0) {
+                    A = B;
+                    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
+                    continue;
+                }
+                assert_int_equal(trine_factor_update(F, B), TRINE_ERR_STRUCTURE);
+                assert_identity(F, A);
+                trine_matrix_destroy(&B);
+            }
+            OK(trine_factor_update(F, A));
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_that_do_not_fit_are_refused),
+        cmocka_unit_test(updates_with_broken_arrays_are_refused),
         cmocka_unit_test(singular_and_indefinite_matrices_are_named_and_nothing_is_printed),
         cmocka_unit_test(singular_matrices_of_any_shape_never_crash),
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),

@@ -183,9 +183,18 @@ static int64_t count_entries(const cholmod_factor *L)
 
 static trine_status take_parts(trine_factor F)
 {
-    const cholmod_factor *L = ((struct cholmod_state *)F->state)->L;
-    const trine_status status = L->is_super ? TRINE_SUCCESS : cholmod_take_columns(F, L, true);
+    trine_status status = TRINE_SUCCESS;
+    struct cholmod_state *state = F->state;
+    cholmod_factor *L = state->L;
     F->nnz_U = F->nnz_L;
+    if (L->is_super) return TRINE_SUCCESS;
+    TRY(cholmod_take_columns(F, L, true));
+    F->nnz_U = F->nnz_L;
+    if (F->by_library || F->updated) return TRINE_SUCCESS;
+    /* Its columns are copied. Once there are new values, more may come, and their memory stays. */
+    if (!cholmod_l_change_factor(CHOLMOD_PATTERN, L->is_ll, 0, 1, 1, L, &state->common))
+        TRY(failure(&state->common, "release of its columns"));
+done:
     return status;
 }
 

@@ -48,6 +48,8 @@ struct trine_factor_s {
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
     bool by_library; /* solves are the library's where it can, and parts are taken when asked for */
+    bool updated; /* there were new values */
+    bool of_plan; /* a plan made it for itself, and takes its triangles away */
     bool has_parts; /* backend->take_parts was called */
     pthread_mutex_t lock; /* of a library's solve, and of taking parts */
 

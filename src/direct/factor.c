@@ -440,6 +440,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     trine_matrix_destroy(&F->A);
     F->A = W;
     F->structure = structure;
+    F->updated = true;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
     if (automatic) status = factor_auto_update(F, status);

@@ -122,7 +122,7 @@ static bool scatter_rows(const struct factor_input *old, const struct factor_inp
     if (A->offsets[0] != 0 || A->offsets[A->n] != A->nnz) return false;
     for (int64_t i = 0; i < A->n; i++) {
         const int64_t end = A->offsets[i + 1];
-        if (end > A->nnz) return false;
+        if (end < A->offsets[i] || end > A->nnz) return false;
         for (int64_t k = A->offsets[i]; k < end; k++) {
             const int32_t j = A->indices[k];
             if (j < 0 || j >= A->n) return false;

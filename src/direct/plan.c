@@ -287,6 +287,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     const bool by_library =
         chosen.solver == TRINE_SOLVER_LIBRARY && direct_space(ctx) == TRINE_HOST && !trine_dtype_is_single(info.dtype);
     TRY(factor_create(ctx, &F, A, &chosen.factor, by_library));
+    F->of_plan = true;
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
     return status;
