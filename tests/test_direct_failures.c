@@ -482,8 +482,8 @@ static void updates_with_broken_arrays_are_refused(void **state)
     static const int32_t indices[][nnz] = {{0, 1, 0, 1, 2}, {0, 1, 0, 1, 2}, {0, 1, 0, 1, 2},
                                            {0, 1, 0, 1, 2}, {0, 1, 0, 1, 3}, {-1, 1, 0, 1, 2},
                                            {0, 1, 0, 1, 2}, {0, 1, 0, 1, 2}, {0, 1, 0, 1, INT32_MAX}};
-    static const double values[][nnz] = {{4, 1, 1, 4, 4}, {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4},
-                                         {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4}, {4, 1, 1, 4, 4},
+    static const double values[][nnz] = {{4, 1, 1, 4, 4},   {4, 1, 1, 4, 4},        {4, 1, 1, 4, 4},
+                                         {4, 1, 1, 4, 4},   {4, 1, 1, 4, 4},        {4, 1, 1, 4, 4},
                                          {4, 1, 1, 4, NAN}, {INFINITY, 1, 1, 4, 4}, {4, 1, 1, 4, 4}};
     trine_context ctx = test_context();
     for EACH(m, methods)

@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-/** Whether columns follow each other without gaps, as CHOLMOD leaves them: number of columns looked at, from the first. */
+/** Whether the first columns follow each other without gaps, as CHOLMOD leaves them. */
 static bool is_packed(const cholmod_factor *L, size_t columns)
 {
     const int64_t *p = L->p, *nz = L->nz;

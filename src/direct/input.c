@@ -72,7 +72,8 @@ static inline void find_structure(const struct factor_input *in, int parts, int6
                 break;
             }
             next[i] = at + 1;
-            const struct agreement both = compare(value_at(in->values, k, parts), value_at(in->values, at, parts), parts);
+            const struct agreement both =
+                compare(value_at(in->values, k, parts), value_at(in->values, at, parts), parts);
             found.symmetric &= both.symmetric;
             found.hermitian &= both.hermitian;
         }
@@ -112,8 +113,8 @@ static bool copy_finite(int64_t count, const double *from, double *to)
     return finite;
 }
 
-/** The values of A, stored by rows, where the columns of old have them; false: another pattern, or not all are finite.
- *  next: n numbers. */
+/** The values of A, stored by rows, where the columns of old have them; false: another pattern, or not all are
+ *  finite. next: n numbers. */
 static bool scatter_rows(const struct factor_input *old, const struct factor_input *A, int parts, int64_t *next,
                          double *to)
 {
@@ -144,7 +145,8 @@ static bool same_arrays(const struct factor_input *a, const struct factor_input 
            !memcmp(a->indices, b->indices, (size_t)a->nnz * sizeof *a->indices);
 }
 
-/** A^H of an A stored by rows is its arrays read as columns, which is A if A is Hermitian: *taken, with A's structure. */
+/** A^H of an A stored by rows is its arrays read as columns, which is A if A is Hermitian: *taken, with its
+ *  structure. */
 static trine_status take_hermitian(trine_factor F, const struct factor_input *A, trine_matrix W, double *to,
                                    struct factor_structure *s, bool *taken)
 {
