@@ -169,8 +169,8 @@ trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W,
     void *values;
     bool taken = false;
     *W = NULL;
-    if (!old.n || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST || info.dtype != F->dtype ||
-        info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
+    if (!old.n || !old.offsets || !old.indices || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST ||
+        info.dtype != F->dtype || info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
         return TRINE_SUCCESS;
     const struct factor_input in = input_of(A);
     const bool by_columns = info.format == TRINE_CSC;
