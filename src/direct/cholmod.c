@@ -136,15 +136,6 @@ done:
     return status;
 }
 
-/** Whether the first columns follow each other without gaps, as CHOLMOD leaves them. */
-static bool is_packed(const cholmod_factor *L, size_t columns)
-{
-    const int64_t *p = L->p, *nz = L->nz;
-    bool packed = p[0] == 0;
-    for (size_t j = 0; j < columns; j++) packed = packed && p[j] + nz[j] == p[j + 1];
-    return packed;
-}
-
 /** Of the columns before and at a breakdown; of all if there was none. */
 static bool is_finite(const cholmod_factor *L, int parts)
 {
@@ -155,7 +146,7 @@ static bool is_finite(const cholmod_factor *L, int parts)
         return factor_values_are_finite(L->x, px[s], parts);
     }
     const int64_t *p = L->p, *nz = L->nz;
-    if (is_packed(L, L->minor)) return factor_values_are_finite(L->x, p[L->minor], parts);
+    if (cholmod_is_packed(L, L->minor)) return factor_values_are_finite(L->x, p[L->minor], parts);
     for (size_t j = 0; j < L->minor; j++)
         if (!factor_values_are_finite(value_at(L->x, p[j], parts), nz[j], parts)) return false;
     return true;

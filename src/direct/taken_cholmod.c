@@ -132,12 +132,9 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
  *  some. */
 static bool are_plain(const cholmod_factor *L, int64_t *nnz, bool *zeros)
 {
-    const int64_t *p = L->p, *nz = L->nz;
+    const int64_t *p = L->p;
     const double *x = L->x;
-    if (L->itype != CHOLMOD_LONG || L->xtype != CHOLMOD_REAL || p[0] != 0) return false;
-    bool packed = true;
-    for (size_t j = 0; j < L->n; j++) packed &= p[j] + nz[j] == p[j + 1];
-    if (!packed) return false;
+    if (L->itype != CHOLMOD_LONG || L->xtype != CHOLMOD_REAL || !cholmod_is_packed(L, L->n)) return false;
     int64_t count = 0;
     for (int64_t k = 0; k < p[L->n]; k++) count += x[k] == 0;
     *nnz = p[L->n] - count;
