@@ -526,6 +526,145 @@ static void dense_rows_are_summed_in_extended_precision(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Blocks in which each pivot is an eighth of its column and the last column grows, 9^k in row k, beside a tridiagonal
+ *  part. */
+static trine_matrix growing_blocks(trine_context ctx)
+{
+    enum { size = 6, growing = 5 * size, n = 4 * growing };
+    struct entry entries[growing * (size + 1) + 3 * n];
+    int count = 0;
+    for (int i = 0; i < growing; i++) {
+        const int first = i / size * size, last = first + size - 1;
+        for (int j = first; j <= i; j++) entries[count++] = (struct entry){i, j, j < i ? -8 : 1};
+        if (i < last) entries[count++] = (struct entry){i, last, 1};
+    }
+    for (int i = growing; i < n; i++) {
+        if (i > growing) entries[count++] = (struct entry){i, i - 1, 1};
+        entries[count++] = (struct entry){i, i, 4};
+        if (i + 1 < n) entries[count++] = (struct entry){i, i + 1, 2};
+    }
+    return matrix_of(ctx, n, count, entries);
+}
+
+/** Pivots of a tenth would cost a step of refinement in every solve; the caller's own tolerance stays. */
+static void larger_pivots_spare_refinement(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip(); /* AUTO is SuperLU there */
+    trine_context ctx = test_context();
+    trine_matrix A = growing_blocks(ctx);
+    trine_factor_options options = {.ordering = TRINE_ORDERING_NATURAL, .pivot_threshold = 0.1};
+    trine_factor F;
+    trine_factor_info careless, careful;
+    OK(trine_factor_create(ctx, &F, A, &options));
+    OK(trine_factor_get_info(F, &careless));
+    assert_int_equal(careless.method, TRINE_DIRECT_LU_KLU);
+    assert_true(careless.refine > 0);
+    OK(trine_factor_destroy(&F));
+    options.pivot_threshold = 0;
+    OK(trine_factor_create(ctx, &F, A, &options));
+    for (int times = 0; times < 2; times++) {
+        OK(trine_factor_get_info(F, &careful));
+        assert_int_equal(careful.method, TRINE_DIRECT_LU_KLU);
+        assert_int_equal(careful.refine, 0);
+        assert_true(careful.trial_error < 10);
+        assert_identity(F, A);
+        OK(trine_factor_update(F, A));
+    }
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** 1 - 1 * 1 fills (2,1) with a zero, which is no entry; other values make it one, and back again. */
+static void zeros_of_simplicial_factors_are_left_out(void **state)
+{
+    (void)state;
+    static const trine_direct_method simplicial[] = {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LDL};
+    trine_context ctx = test_context();
+    trine_matrix with_zero = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {1, 0, 1}, {1, 1, 2}, {1, 2, 1}, {2, 0, 1},
+                                    {2, 1, 1}, {2, 2, 2}),
+                 without = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {1, 0, 1}, {1, 1, 3}, {1, 2, 2}, {2, 0, 1},
+                                  {2, 1, 2}, {2, 2, 4});
+    for EACH(m, simplicial)
+        for EACH(t, all_dtypes) {
+            trine_factor F;
+            trine_factor_info info;
+            trine_matrix A, B;
+            OK(trine_matrix_copy(with_zero, &A, TRINE_HOST, TRINE_CSR, all_dtypes[t]));
+            OK(trine_matrix_copy(without, &B, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
+            OK(trine_factor_create(
+                ctx, &F, A, &(trine_factor_options){.method = simplicial[m], .ordering = TRINE_ORDERING_NATURAL}));
+            for (int times = 0; times < 4; times++) {
+                OK(trine_factor_get_info(F, &info));
+                assert_int_equal(info.nnz_L, times % 2 ? 6 : 5);
+                assert_identity(F, times % 2 ? B : A);
+                OK(trine_factor_update(F, times % 2 ? A : B));
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&B);
+        }
+    trine_matrix_destroy(&with_zero);
+    trine_matrix_destroy(&without);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Each row backwards: entries of another order, which an update may have too. */
+static trine_matrix backwards(trine_context ctx, trine_matrix A)
+{
+    trine_matrix B;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const void *values;
+    int64_t *to;
+    int32_t *turned;
+    void *v;
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
+    const size_t size = trine_dtype_size(info.dtype);
+    OK(trine_matrix_allocate(ctx, &B, info.format, info.dtype, info.n_rows, info.n_cols, info.nnz, &to, &turned, &v));
+    for (int64_t i = 0; i < info.n_rows; i++) {
+        to[i + 1] = offsets[i + 1];
+        for (int64_t k = offsets[i], at = offsets[i + 1] - 1; k < offsets[i + 1]; k++, at--) {
+            turned[at] = columns[k];
+            memcpy((char *)v + (size_t)at * size, (const char *)values + (size_t)k * size, size);
+        }
+    }
+    return B;
+}
+
+/** By rows or columns, in either order, in the factor's precision or another. */
+static void new_values_may_be_stored_in_any_way(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(t, all_dtypes) {
+            enum { n = 60 };
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_hermitian(methods[m]), 3 + t);
+            trine_factor F;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .pivot_threshold = 1}));
+            for (int way = 0; way < 4; way++) {
+                trine_matrix values = rescaled(ctx, A, 20 + (uint64_t)way), B;
+                OK(trine_matrix_copy(values, &B, TRINE_HOST, way % 2 ? TRINE_CSC : TRINE_CSR, all_dtypes[t]));
+                if (way >= 2) {
+                    trine_matrix_destroy(&values);
+                    values = B;
+                    B = backwards(ctx, values);
+                }
+                OK(trine_factor_update(F, B));
+                assert_identity(F, B);
+                trine_matrix_destroy(&values);
+                trine_matrix_destroy(&B);
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +681,9 @@ int main(void)
         cmocka_unit_test(an_empty_matrix_has_an_empty_factor),
         cmocka_unit_test(duplicates_are_summed_and_unsorted_rows_allowed),
         cmocka_unit_test(new_values_give_a_new_factor_with_the_same_ordering),
+        cmocka_unit_test(larger_pivots_spare_refinement),
+        cmocka_unit_test(zeros_of_simplicial_factors_are_left_out),
+        cmocka_unit_test(new_values_may_be_stored_in_any_way),
     };
     return TEST_MAIN(tests);
 }

@@ -472,10 +472,56 @@ static void every_allocation_of_a_factor_may_fail(void **state)
         }
 }
 
+/** Other patterns, also with as many entries in each row and column, arrays that do not fit, and numbers that are none
+ *  are found however the matrix is stored. The factor stays. */
+static void updates_with_broken_arrays_are_refused(void **state)
+{
+    (void)state;
+    enum { n = 3, nnz = 5 };
+    static const struct broken {
+        trine_status status;
+        int64_t offsets[n + 1];
+        int32_t indices[nnz];
+        double values[nnz];
+    } broken[] = {
+        {TRINE_ERR_ARGUMENT, {0, 2, 4, 5}, {0, 1, 1, 2, 0}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_ARGUMENT, {0, 2, 3, 5}, {0, 1, 0, 1, 2}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, -1, 4, 5}, {0, 1, 0, 1, 2}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 9, 4, 5}, {0, 1, 0, 1, 2}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 4, 2, 5}, {0, 1, 0, 1, 2}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 2, 4, 5}, {0, 1, 0, 1, 3}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 2, 4, 5}, {-1, 1, 0, 1, 2}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 2, 4, 5}, {0, 1, 0, 1, INT32_MAX}, {4, 1, 1, 4, 4}},
+        {TRINE_ERR_STRUCTURE, {0, 2, 4, 5}, {0, 1, 0, 1, 2}, {4, 1, 1, 4, NAN}},
+        {TRINE_ERR_STRUCTURE, {0, 2, 4, 5}, {0, 1, 0, 1, 2}, {INFINITY, 1, 1, 4, 4}},
+    };
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, n, {0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 4}, {2, 2, 4});
+    for EACH(m, methods)
+        for (int by_columns = 0; by_columns < 2; by_columns++) {
+            trine_factor F;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
+            for EACH(k, broken) {
+                const struct broken *bad = &broken[k];
+                trine_matrix B;
+                OK((by_columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &B, TRINE_D, n, n, nnz, TRINE_HOST, 64,
+                                                                      bad->offsets, 32, bad->indices, bad->values));
+                assert_int_equal(trine_factor_update(F, B), bad->status);
+                assert_identity(F, A);
+                trine_matrix_destroy(&B);
+            }
+            OK(trine_factor_update(F, A));
+            OK(trine_factor_destroy(&F));
+        }
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_that_do_not_fit_are_refused),
+        cmocka_unit_test(updates_with_broken_arrays_are_refused),
         cmocka_unit_test(singular_and_indefinite_matrices_are_named_and_nothing_is_printed),
         cmocka_unit_test(singular_matrices_of_any_shape_never_crash),
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),

@@ -146,6 +146,7 @@ static bool is_finite(const cholmod_factor *L, int parts)
         return factor_values_are_finite(L->x, px[s], parts);
     }
     const int64_t *p = L->p, *nz = L->nz;
+    if (cholmod_is_packed(L, L->minor)) return factor_values_are_finite(L->x, p[L->minor], parts);
     for (size_t j = 0; j < L->minor; j++)
         if (!factor_values_are_finite(value_at(L->x, p[j], parts), nz[j], parts)) return false;
     return true;
@@ -157,8 +158,8 @@ static double pivot_ratio(const cholmod_factor *L, int parts)
     double smallest = INFINITY, largest = 0;
     for (size_t j = 0; j < L->n; j++) {
         const double d = fabs(*value_at(L->x, ((const int64_t *)L->p)[j], parts));
-        smallest = fmin(smallest, d);
-        largest = fmax(largest, d);
+        smallest = d < smallest ? d : smallest;
+        largest = d > largest ? d : largest;
     }
     return smallest / largest;
 }
@@ -173,9 +174,18 @@ static int64_t count_entries(const cholmod_factor *L)
 
 static trine_status take_parts(trine_factor F)
 {
-    const cholmod_factor *L = ((struct cholmod_state *)F->state)->L;
-    const trine_status status = L->is_super ? TRINE_SUCCESS : cholmod_take_columns(F, L, true);
+    trine_status status = TRINE_SUCCESS;
+    struct cholmod_state *state = F->state;
+    cholmod_factor *L = state->L;
     F->nnz_U = F->nnz_L;
+    if (L->is_super) return TRINE_SUCCESS;
+    TRY(cholmod_take_columns(F, L, true));
+    F->nnz_U = F->nnz_L;
+    if (F->by_library || F->updated) return TRINE_SUCCESS;
+    /* Its columns are copied. Once there are new values, more may come, and their memory stays. */
+    if (!cholmod_l_change_factor(CHOLMOD_PATTERN, L->is_ll, 0, 1, 1, L, &state->common))
+        TRY(failure(&state->common, "release of its columns"));
+done:
     return status;
 }
 

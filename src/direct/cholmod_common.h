@@ -23,8 +23,17 @@ static inline trine_ordering cholmod_ordering(const cholmod_factor *L, trine_ord
     }
 }
 
-/** F->triangles of a simplicial factor: L and, of an LDL^H, L with unit diagonal and U = D L^H. sorted: the rows of
- *  each column ascend. */
-trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool sorted);
+/** Whether the first columns of a simplicial factor of long indices follow each other without gaps. */
+static inline bool cholmod_is_packed(const cholmod_factor *L, size_t columns)
+{
+    const int64_t *p = L->p, *nz = L->nz;
+    bool packed = p[0] == 0;
+    for (size_t j = 0; j < columns; j++) packed = packed && p[j] + nz[j] == p[j + 1];
+    return packed;
+}
+
+/** F->triangles of a simplicial factor: L by columns and, of an LDL^H, L with unit diagonal and U = D L^H by rows. own:
+ *  it is not another program's, so that its columns are in order. */
+trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool own);
 
 #endif

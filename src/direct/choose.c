@@ -17,6 +17,8 @@
 /* Flops for an entry of the factor, from which the dense blocks of UMFPACK and SuperLU pay, over KLU and over a
  * simplicial L D L^H: all three meet there on real matrices. */
 enum { DENSE_FROM_LU = 80, DENSE_FROM_LDL = 100 };
+/* Of the largest entry of its column, what a pivot on the diagonal must be where smaller ones cost accuracy. */
+static const double LARGER_PIVOTS = 0.5;
 
 static bool is_below(const struct factor_count *count, double limit)
 {
@@ -52,6 +54,21 @@ static trine_status umfpack_or_superlu(trine_factor F, const char *why)
     return factor_superlu_or_umfpack(F, why);
 }
 
+/** KLU after its analysis. Where its pivots leave so much that every solve needs refinement, larger ones are tried:
+ *  they are kept if solves then do without it, and the factor stays as sparse. */
+static trine_status klu(trine_factor F)
+{
+    trine_status status = factor_numeric(F);
+    const double most = 1.25 * (double)(F->nnz_L + F->nnz_U);
+    if (status || F->refine == 0 || F->by_library || F->options.pivot_threshold > 0) return status;
+    trine_log(F->ctx, 2, "KLU: larger pivots may do without refinement");
+    factor_klu_set_tolerance(F, LARGER_PIVOTS);
+    status = factor_numeric(F);
+    if (!status && factor_is_accurate(F) && F->refine == 0 && (double)(F->nnz_L + F->nnz_U) <= most) return status;
+    factor_klu_set_tolerance(F, 0);
+    return factor_numeric(F);
+}
+
 /** KLU, where its factor is sparse and will do: *taken, with the status of its numeric part. Else why it is not, for
  *  the reason of the next. */
 static trine_status try_klu(trine_factor F, const char *why, bool *taken, char instead[64])
@@ -75,7 +92,7 @@ static trine_status try_klu(trine_factor F, const char *why, bool *taken, char i
             if (counted)
                 snprintf(F->reason, sizeof F->reason, "%.160s; %.3g flops an entry: no dense blocks", why,
                          ratio(&F->count));
-            status = factor_numeric(F);
+            status = klu(F);
             *taken = settles(F, &status, "UMFPACK");
             if (*taken) return status;
             if (status) snprintf(instead, 64, "KLU cannot factor it");

@@ -48,6 +48,8 @@ struct trine_factor_s {
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
     bool by_library; /* solves are the library's where it can, and parts are taken when asked for */
+    bool updated; /* there were new values */
+    bool of_plan; /* a plan made it for itself, and takes its triangles away */
     bool has_parts; /* backend->take_parts was called */
     pthread_mutex_t lock; /* of a library's solve, and of taking parts */
 
@@ -70,8 +72,8 @@ struct trine_factor_s {
 
     int32_t *row_perm, *col_perm; /* one array for Cholesky: col_perm == row_perm */
     double *row_scale, *col_scale; /* NULL: ones */
-    trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
-                                  Cholesky: U NULL */
+    trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U (L D L^H: by rows) as sorted CSC, of a factor
+                                  without panels; Cholesky: U NULL */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
     trine_panels panels; /* n_panels = 0: there are none */
@@ -135,6 +137,10 @@ trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */
 struct factor_count factor_klu_count(trine_factor F);
 
+/** What KLU takes as a pivot on the diagonal, of the largest entry of its column, when it factors next; 0: its default
+ *  here. */
+void factor_klu_set_tolerance(trine_factor F, double tolerance);
+
 /** The arrays of F->A; n alone where that is NULL. */
 struct factor_input {
     int64_t n, nnz;
@@ -145,6 +151,9 @@ struct factor_input {
 struct factor_input factor_get_input(trine_factor F);
 /** The structure of A: CSC, D or Z, sorted, without duplicates. */
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
+/** New values: *W is A with the pattern of F->A, and *s its structure where F's method is for Hermitian matrices. *W
+ *  NULL: A is stored in another way, in another precision, has another pattern, or does not do. */
+trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
 /** F->structure, unless it is known. */
 trine_status factor_know_structure(trine_factor F);
 

@@ -99,9 +99,9 @@ trine_status factor_fail_range(trine_factor F)
 bool factor_values_are_finite(const void *values, int64_t count, int parts)
 {
     const double *v = values;
-    for (int64_t k = 0; k < count * parts; k++)
-        if (!isfinite(v[k])) return false;
-    return true;
+    int finite = 1;
+    for (int64_t k = 0; k < count * parts; k++) finite &= fabs(v[k]) <= DBL_MAX;
+    return finite;
 }
 
 bool factor_scales_are_good(trine_factor F)
@@ -401,6 +401,23 @@ static trine_status same_pattern(trine_factor F, trine_matrix W)
     return TRINE_SUCCESS;
 }
 
+/** New values of any storage, checked as a first matrix is. */
+static trine_status normalize_update(trine_factor F, trine_matrix A, trine_matrix *W)
+{
+    trine_matrix_info info = {0};
+    trine_status status = factor_check_matrix(A, &info);
+    if (status) return status;
+    REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
+            (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
+    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
+            "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
+    TRY(normalize(A, F->dtype, W));
+    TRY(same_pattern(F, *W));
+done:
+    if (status) trine_matrix_destroy(W);
+    return status;
+}
+
 trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
@@ -408,26 +425,22 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
         return trine_fail(
             TRINE_ERR_UNSUPPORTED,
             "this factor was taken from another program, which factors new values too: take its factor again");
-    trine_matrix_info info = {0};
+    REQUIRE(A, "A is NULL");
     struct factor_structure structure = {0};
     trine_matrix W = NULL;
-    trine_status status = factor_check_matrix(A, &info);
-    if (status) return status;
-    REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
-            (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
-    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
-            "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
-    TRY(normalize(A, F->dtype, &W));
-    TRY(same_pattern(F, W));
+    trine_status status = TRINE_SUCCESS;
+    TRY(factor_take_values(F, A, &W, &structure));
+    if (!W) TRY(normalize_update(F, A, &W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
     if (factor_is_symmetric(F->method)) {
-        TRY(factor_find_structure(F->ctx, W, &structure));
+        if (!structure.known) TRY(factor_find_structure(F->ctx, W, &structure));
         status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }
     trine_matrix_destroy(&F->A);
     F->A = W;
     F->structure = structure;
+    F->updated = true;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
     if (automatic) status = factor_auto_update(F, status);

@@ -1,4 +1,6 @@
 /* The matrix to be factored, as the libraries take it. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "direct/direct.h"
@@ -32,11 +34,51 @@ done:
 
 /* --------------------------------------------------------------- structure */
 
-/** What the values v at (i,j) and w at (j,i) leave of s. */
-static void compare(const double *v, const double *w, int parts, struct factor_structure *s)
+/** Whether the values v at (i,j) and w at (j,i) are those of a symmetric and of a Hermitian matrix. */
+struct agreement { bool symmetric, hermitian; };
+
+static inline struct agreement compare(const double *v, const double *w, int parts)
 {
-    s->symmetric = s->symmetric && v[0] == w[0] && (parts == 1 || v[1] == w[1]);
-    s->hermitian = s->hermitian && v[0] == w[0] && (parts == 1 || v[1] == -w[1]);
+    const bool real = v[0] == w[0];
+    return parts == 1 ? (struct agreement){real, real}
+                      : (struct agreement){real && v[1] == w[1], real && v[1] == -w[1]};
+}
+
+/** Columns ascend, so the entries (i,j) below the diagonal meet those above it, (j,i), in the order of column i:
+ *  next[i] is the first that was not met. */
+static inline void find_structure(const struct factor_input *in, int parts, int64_t *next, struct factor_structure *s)
+{
+    struct factor_structure found = {true, true, true, true, true, true};
+    memcpy(next, in->offsets, (size_t)in->n * sizeof *next);
+    for (int64_t j = 0; j < in->n && found.pattern_symmetric; j++) {
+        int64_t k = next[j];
+        const int64_t end = in->offsets[j + 1];
+        const bool there = k < end && in->indices[k] == j;
+        if (there) {
+            const double *d = value_at(in->values, k++, parts);
+            const struct agreement own = compare(d, d, parts);
+            found.symmetric &= own.symmetric;
+            found.hermitian &= own.hermitian;
+            found.full_diagonal &= !value_is_zero(d, parts);
+            found.positive_diagonal &= d[0] > 0 && (parts == 1 || d[1] == 0);
+        } else {
+            found.full_diagonal = found.positive_diagonal = false;
+        }
+        for (; k < end; k++) {
+            const int32_t i = in->indices[k];
+            const int64_t at = next[i];
+            if (i <= j || at >= in->offsets[i + 1] || in->indices[at] != j) {
+                found.pattern_symmetric = false;
+                break;
+            }
+            next[i] = at + 1;
+            const struct agreement both =
+                compare(value_at(in->values, k, parts), value_at(in->values, at, parts), parts);
+            found.symmetric &= both.symmetric;
+            found.hermitian &= both.hermitian;
+        }
+    }
+    *s = found.pattern_symmetric ? found : (struct factor_structure){.known = true};
 }
 
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s)
@@ -44,30 +86,11 @@ trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct fac
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = input_of(A);
     trine_matrix_info info;
-    trine_matrix_get_info(A, &info);
-    const int parts = trine_dtype_is_complex(info.dtype) ? 2 : 1;
-    /* Columns ascend, so the entries (i,j) below the diagonal meet those above it, (j,i), in the order of column i:
-     * next[i] is the first that was not met. */
     int64_t *next;
+    trine_matrix_get_info(A, &info);
     TRY(ALLOC(ctx, next, in.n));
-    memcpy(next, in.offsets, (size_t)in.n * sizeof *next);
-    *s = (struct factor_structure){true, true, true, true, true, true};
-    for (int64_t j = 0; j < in.n && s->pattern_symmetric; j++) {
-        int64_t k = next[j];
-        const int64_t end = in.offsets[j + 1];
-        const bool there = k < end && in.indices[k] == j;
-        const double *diagonal = there ? value_at(in.values, k++, parts) : NULL;
-        s->full_diagonal = s->full_diagonal && there && !value_is_zero(diagonal, parts);
-        s->positive_diagonal = s->positive_diagonal && there && diagonal[0] > 0 && (parts == 1 || diagonal[1] == 0);
-        if (there) compare(diagonal, diagonal, parts, s);
-        for (; k < end && s->pattern_symmetric; k++) {
-            const int32_t i = in.indices[k];
-            if (i > j && next[i] < in.offsets[i + 1] && in.indices[next[i]] == j)
-                compare(value_at(in.values, k, parts), value_at(in.values, next[i]++, parts), parts, s);
-            else s->pattern_symmetric = false;
-        }
-    }
-    if (!s->pattern_symmetric) *s = (struct factor_structure){.known = true};
+    if (trine_dtype_is_complex(info.dtype)) find_structure(&in, 2, next, s);
+    else find_structure(&in, 1, next, s);
 done:
     trine_free(ctx, TRINE_HOST, next);
     return status;
@@ -76,4 +99,100 @@ done:
 trine_status factor_know_structure(trine_factor F)
 {
     return F->structure.known ? TRINE_SUCCESS : factor_find_structure(F->ctx, F->A, &F->structure);
+}
+
+/* -------------------------------------------------------------- new values */
+
+static bool copy_finite(int64_t count, const double *from, double *to)
+{
+    int finite = 1;
+    for (int64_t k = 0; k < count; k++) {
+        to[k] = from[k];
+        finite &= fabs(from[k]) <= DBL_MAX;
+    }
+    return finite;
+}
+
+/** The values of A, stored by rows, where the columns of old have them; false: another pattern, or not all are
+ *  finite. next: n numbers. */
+static bool scatter_rows(const struct factor_input *old, const struct factor_input *A, int parts, int64_t *next,
+                         double *to)
+{
+    int finite = 1;
+    memcpy(next, old->offsets, (size_t)old->n * sizeof *next);
+    if (A->offsets[0] != 0 || A->offsets[A->n] != A->nnz) return false;
+    for (int64_t i = 0; i < A->n; i++) {
+        const int64_t end = A->offsets[i + 1];
+        if (end < A->offsets[i] || end > A->nnz) return false;
+        for (int64_t k = A->offsets[i]; k < end; k++) {
+            const int32_t j = A->indices[k];
+            if (j < 0 || j >= A->n) return false;
+            const int64_t at = next[j]++;
+            if (at >= old->offsets[j + 1] || old->indices[at] != i) return false;
+            for (int p = 0; p < parts; p++) {
+                const double v = A->values[k * parts + p];
+                to[at * parts + p] = v;
+                finite &= fabs(v) <= DBL_MAX;
+            }
+        }
+    }
+    return finite;
+}
+
+static bool same_arrays(const struct factor_input *a, const struct factor_input *b)
+{
+    return !memcmp(a->offsets, b->offsets, (size_t)(a->n + 1) * sizeof *a->offsets) &&
+           !memcmp(a->indices, b->indices, (size_t)a->nnz * sizeof *a->indices);
+}
+
+/** A^H of an A stored by rows is its arrays read as columns, which is A if A is Hermitian: *taken, with its
+ *  structure. */
+static trine_status take_hermitian(trine_factor F, const struct factor_input *A, trine_matrix W, double *to,
+                                   struct factor_structure *s, bool *taken)
+{
+    const int parts = factor_parts(F);
+    *taken = false;
+    if (!copy_finite(A->nnz * parts, A->values, to)) return TRINE_SUCCESS;
+    for (int64_t k = 0; k < A->nnz && parts == 2; k++) to[2 * k + 1] = -to[2 * k + 1];
+    const trine_status status = factor_find_structure(F->ctx, W, s);
+    *taken = !status && s->hermitian;
+    return status;
+}
+
+trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input old = factor_get_input(F);
+    trine_matrix_info info;
+    int64_t *offsets, *next = NULL;
+    int32_t *indices;
+    void *values;
+    bool taken = false;
+    *W = NULL;
+    if (!old.n || !old.offsets || !old.indices || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST ||
+        info.dtype != F->dtype || info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
+        return TRINE_SUCCESS;
+    const struct factor_input in = input_of(A);
+    const bool by_columns = info.format == TRINE_CSC;
+    const int parts = factor_parts(F);
+    if (!in.values || (!by_columns && info.format != TRINE_CSR)) return TRINE_SUCCESS;
+    TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, old.n, old.n, old.nnz, &offsets, &indices, &values));
+    memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
+    memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    if (by_columns) {
+        taken = same_arrays(&in, &old) && copy_finite(old.nnz * parts, in.values, values);
+    } else {
+        if (factor_is_symmetric(F->method) && same_arrays(&in, &old))
+            TRY(take_hermitian(F, &in, *W, values, s, &taken));
+        if (!taken) {
+            TRY(ALLOC(F->ctx, next, old.n));
+            taken = scatter_rows(&old, &in, parts, next, values);
+        }
+    }
+    if (taken && factor_is_symmetric(F->method) && !s->known) TRY(factor_find_structure(F->ctx, *W, s));
+done:
+    trine_free(F->ctx, TRINE_HOST, next);
+    if (status || !taken) trine_matrix_destroy(W);
+    if (!taken) *s = (struct factor_structure){0};
+    return status;
 }

@@ -30,6 +30,7 @@ struct klu_state {
     klu_symbolic *symbolic;
     klu_numeric *numeric;
     struct rows_above above; /* while the pivots stay */
+    bool new_pivots;         /* the next numeric part chooses them anew */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
     double growth;           /* reciprocal growth of the pivots when they were chosen */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
@@ -79,6 +80,13 @@ done:
     return status;
 }
 
+void factor_klu_set_tolerance(trine_factor F, double tolerance)
+{
+    struct klu_state *state = F->state;
+    state->common.tol = tolerance > 0 ? tolerance : diagonal_tolerance;
+    state->new_pivots = true;
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -90,7 +98,7 @@ static trine_status analyse(trine_factor F)
         FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for KLU's 32-bit indices", (long long)in.nnz);
     klu_defaults(&state->common);
     state->common.scale = 1; /* rows by the sum of their magnitudes, as UMFPACK's */
-    state->common.tol = F->options.pivot_threshold > 0 ? F->options.pivot_threshold : diagonal_tolerance;
+    factor_klu_set_tolerance(F, F->options.pivot_threshold);
     TRY(ALLOC(F->ctx, state->offsets, in.n + 1));
     for (int64_t j = 0; j <= in.n; j++) state->offsets[j] = (int32_t)in.offsets[j];
     TRY(order(F, &in));
@@ -165,7 +173,7 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
         TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
     }
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
-    state->sorted = false;
+    state->sorted = state->new_pivots = false;
 done:
     return status;
 }
@@ -185,7 +193,7 @@ static bool refactorize(trine_factor F, const struct factor_input *in)
 {
     struct klu_state *state = F->state;
     klu_common *c = &state->common;
-    if (!state->numeric) return false;
+    if (!state->numeric || state->new_pivots) return false;
     const int done = is_complex(F) ? klu_z_refactor(state->offsets, (int *)in->indices, (double *)in->values,
                                                     state->symbolic, state->numeric, c)
                                    : klu_refactor(state->offsets, (int *)in->indices, (double *)in->values,

@@ -8,6 +8,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "core/scalar.h"
 #include "direct/plan.h"
@@ -177,6 +180,18 @@ done:
     return status;
 }
 
+/** Work arrays of orderings and factorizations leave holes in the heap. The arrays of a large factor's plan are mapped,
+ *  and would come on top: the holes go back to the system first. */
+static void give_back_holes(trine_factor F)
+{
+#ifdef __GLIBC__
+    enum { MAPPED = 32 << 20 }; /* bytes that malloc maps whatever was freed before: mallopt(3), M_MMAP_THRESHOLD */
+    if (F->nnz_L * (int64_t)trine_dtype_size(F->dtype) >= MAPPED) malloc_trim(0);
+#else
+    (void)F;
+#endif
+}
+
 /** What solves: the factor's library, or plans for the factor. */
 static trine_status set_up_solver(trine_direct D)
 {
@@ -287,6 +302,8 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     const bool by_library =
         chosen.solver == TRINE_SOLVER_LIBRARY && direct_space(ctx) == TRINE_HOST && !trine_dtype_is_single(info.dtype);
     TRY(factor_create(ctx, &F, A, &chosen.factor, by_library));
+    F->of_plan = true;
+    if (!factor_solves(F)) give_back_holes(F);
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
     return status;

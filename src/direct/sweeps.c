@@ -134,34 +134,57 @@ done:
 
 /* --------------------------------------------------------------- general plans */
 
-static bool same_pattern(trine_matrix A, trine_matrix B)
+static void drop_pattern(direct_sweeps *s, direct_pattern *p)
 {
-    trine_matrix_info a, b;
-    const int64_t *a_offsets, *b_offsets;
-    const int32_t *a_indices, *b_indices;
-    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz ||
-        a.n_cols != b.n_cols || a.format != b.format)
-        return false;
-    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) ||
-        trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL))
-        return false;
-    return !memcmp(a_offsets, b_offsets, (size_t)(a.n_cols + 1) * sizeof *a_offsets) &&
-           !memcmp(a_indices, b_indices, (size_t)a.nnz * sizeof *a_indices);
+    trine_free(s->ctx, TRINE_HOST, p->offsets);
+    trine_free(s->ctx, TRINE_HOST, p->indices);
+    *p = (direct_pattern){0};
 }
 
-/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots
- *  move, and zeros in the panels are left out. Where it did not, only the values are replaced. */
-static trine_status set_triangle(direct_sweeps *s, trine_matrix T, trine_matrix *kept, trine_triangular *plan,
+static bool has_pattern(trine_matrix T, const direct_pattern *p)
+{
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *indices;
+    if (!p->offsets || trine_matrix_get_info(T, &info) || info.nnz != p->nnz || info.n_cols != p->n ||
+        info.format != p->format || trine_matrix_get_arrays(T, &offsets, &indices, NULL))
+        return false;
+    return !memcmp(offsets, p->offsets, (size_t)(p->n + 1) * sizeof *offsets) &&
+           !memcmp(indices, p->indices, (size_t)p->nnz * sizeof *indices);
+}
+
+static trine_status keep_pattern(direct_sweeps *s, trine_matrix T, direct_pattern *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *indices;
+    drop_pattern(s, p);
+    TRY(trine_matrix_get_info(T, &info));
+    TRY(trine_matrix_get_arrays(T, &offsets, &indices, NULL));
+    TRY(ALLOC(s->ctx, p->offsets, info.n_cols + 1));
+    TRY(ALLOC(s->ctx, p->indices, info.nnz));
+    p->format = info.format;
+    p->n = info.n_cols;
+    p->nnz = info.nnz;
+    memcpy(p->offsets, offsets, (size_t)(p->n + 1) * sizeof *offsets);
+    memcpy(p->indices, indices, (size_t)p->nnz * sizeof *indices);
+done:
+    if (status) drop_pattern(s, p);
+    return status;
+}
+
+/** Give the triangle T to *plan. The pattern of a factor may change with its values: pivots move, and zeros in the
+ *  panels are left out. Where it did not, only the values are replaced. */
+static trine_status set_triangle(direct_sweeps *s, trine_matrix T, direct_pattern *kept, trine_triangular *plan,
                                  const trine_triangular_options *options)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool known = *plan && same_pattern(*kept, T);
-    trine_matrix_destroy(kept);
-    *kept = T;
     double start = trine_wall_time();
-    if (!known) {
+    if (!*plan || !has_pattern(T, kept)) {
         end_triangle(s, plan);
         TRY(trine_triangular_analyse(s->ctx, plan, T, options));
+        TRY(keep_pattern(s, T, kept));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
     }
@@ -174,7 +197,7 @@ done:
     return status;
 }
 
-/** The factor's triangle in the vectors' dtype. */
+/** The factor's triangle in the vectors' dtype, which leaves a factor of the plan's own. */
 static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
 {
     trine_matrix stored = NULL;
@@ -182,6 +205,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     const void *values;
     *T = NULL;
     trine_status status = factor_any_triangle(F, which, &stored);
+    if (F->of_plan) trine_matrix_destroy(&F->triangles[which == TRINE_UPPER]);
     if (status || F->dtype == s->dtype) {
         *T = stored;
         return status;
@@ -211,7 +235,7 @@ static unsigned ops_of_upper(const direct_sweeps *s)
 static trine_status set_general(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix T = NULL;
+    trine_matrix T = NULL, L = NULL;
     /* Entries of L, below which threads gain nothing over one in a solve, and their schedule takes as long as the
      * factorization of the sparsest matrices. */
     enum { SMALL = 100000 };
@@ -222,19 +246,22 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
     options.max_nrhs = s->max_nrhs;
     options.uplo = TRINE_LOWER;
     options.ops = ops_of_lower(s);
-    TRY(get_triangle(s, F, TRINE_LOWER, &T));
-    TRY(set_triangle(s, T, &s->L, &s->lower, &options));
+    TRY(get_triangle(s, F, TRINE_LOWER, &L));
+    TRY(set_triangle(s, L, &s->L, &s->lower, &options));
     options.uplo = TRINE_UPPER;
     options.diag = TRINE_NONUNIT;
     options.ops = ops_of_upper(s);
+    if (!s->cholesky) trine_matrix_destroy(&L);
     if (options.ops) {
-        TRY(s->cholesky ? trine_matrix_transpose(s->L, &T, TRINE_H) : get_triangle(s, F, TRINE_UPPER, &T));
+        TRY(s->cholesky ? trine_matrix_transpose(L, &T, TRINE_H) : get_triangle(s, F, TRINE_UPPER, &T));
         TRY(set_triangle(s, T, &s->U, &s->upper, &options));
     } else {
         end_triangle(s, &s->upper);
-        trine_matrix_destroy(&s->U);
+        drop_pattern(s, &s->U);
     }
 done:
+    trine_matrix_destroy(&T);
+    trine_matrix_destroy(&L);
     return status;
 }
 
@@ -283,8 +310,8 @@ static void destroy_general(direct_sweeps *s)
 {
     end_triangle(s, &s->lower);
     end_triangle(s, &s->upper);
-    trine_matrix_destroy(&s->L);
-    trine_matrix_destroy(&s->U);
+    drop_pattern(s, &s->L);
+    drop_pattern(s, &s->U);
 }
 
 static void destroy_supernodal(direct_sweeps *s)

@@ -5,6 +5,14 @@
 
 #include "direct/work.h"
 
+/** That of a triangle by rows or by columns; offsets NULL: none. */
+typedef struct {
+    trine_format format;
+    int64_t n, nnz;
+    int64_t *offsets;
+    int32_t *indices;
+} direct_pattern;
+
 /** Cholesky has U = L^H, of which nothing is stored unless general plans are to solve with conj(A) = A^T of a
  *  complex A. */
 typedef struct {
@@ -18,7 +26,7 @@ typedef struct {
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
-    trine_matrix L, U;                         /* what lower and upper were made of; CSC on the host, of A's dtype */
+    direct_pattern L, U;                       /* of what lower and upper were made of */
     double analyse_seconds, numeric_seconds;   /* of the last sweeps_take_factor */
     char reason[256];                          /* why supernodal, or why not */
     direct_works works;                        /* the callers', with works of the plans above */

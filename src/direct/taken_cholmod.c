@@ -128,48 +128,114 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
     return TRINE_SUCCESS;
 }
 
-trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool sorted)
+/** Real columns of long indices without gaps, as CHOLMOD makes them here: *nnz without zeros, and whether there are
+ *  some. */
+static bool are_plain(const cholmod_factor *L, int64_t *nnz, bool *zeros)
 {
-    trine_status status = TRINE_SUCCESS;
-    const int parts = factor_parts(F);
-    trine_matrix columns = NULL;
-    double *diagonal = NULL, v[2] = {0, 0};
-    int64_t *offsets, next = 0;
-    const int64_t *upper_offsets;
-    const int32_t *upper_rows;
-    int32_t *rows;
-    void *values;
-    TRY(count_columns(L, &F->nnz_L));
-    TRY(trine_matrix_allocate(F->ctx, &columns, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values));
-    TRY(ALLOC(F->ctx, diagonal, F->n));
-    for (int64_t j = 0; j < F->n; j++) {
-        const int64_t first = at(L->p, wide_offsets(L), j), end = first + at(L->nz, wide_indices(L), j);
-        for (int64_t k = first; k < end; k++) {
-            get_value(L, k, v);
-            if (k == first && !L->is_ll) { /* D stands where L has its ones */
-                diagonal[j] = v[0];
-                v[0] = 1;
-                v[1] = 0;
-            }
-            if (k > first && v[0] == 0 && v[1] == 0) continue;
-            rows[next] = (int32_t)at(L->i, wide_indices(L), k);
-            memcpy((double *)values + next++ * parts, v, (size_t)parts * sizeof *v);
+    const int64_t *p = L->p;
+    const double *x = L->x;
+    if (L->itype != CHOLMOD_LONG || L->xtype != CHOLMOD_REAL || !cholmod_is_packed(L, L->n)) return false;
+    int64_t count = 0;
+    for (int64_t k = 0; k < p[L->n]; k++) count += x[k] == 0;
+    *nnz = p[L->n] - count;
+    *zeros = count > 0;
+    for (size_t j = 0; j < L->n && *zeros; j++) *nnz += x[p[j]] == 0; /* on the diagonal they stay */
+    return true;
+}
+
+static void copy_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
+{
+    const int64_t *i = L->i;
+    memcpy(offsets, L->p, (L->n + 1) * sizeof *offsets);
+    memcpy(values, L->x, (size_t)offsets[L->n] * sizeof *values);
+    for (int64_t k = 0; k < offsets[L->n]; k++) rows[k] = (int32_t)i[k];
+}
+
+/** The same with zeros, which are left out. */
+static void compress_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
+{
+    const int64_t *p = L->p, *i = L->i;
+    const double *x = L->x;
+    int64_t next = 0;
+    for (size_t j = 0; j < L->n; j++) {
+        rows[next] = (int32_t)j;
+        values[next++] = x[p[j]];
+        for (int64_t k = p[j] + 1; k < p[j + 1]; k++) {
+            if (x[k] == 0) continue;
+            rows[next] = (int32_t)i[k];
+            values[next++] = x[k];
         }
         offsets[j + 1] = next;
     }
-    if (sorted) F->triangles[0] = trine_retain_matrix(columns);
+}
+
+static void copy_columns(const cholmod_factor *L, int parts, int64_t *offsets, int32_t *rows, double *values)
+{
+    double v[2] = {0, 0};
+    int64_t next = 0;
+    for (int64_t j = 0; j < (int64_t)L->n; j++) {
+        const int64_t first = at(L->p, wide_offsets(L), j), end = first + at(L->nz, wide_indices(L), j);
+        for (int64_t k = first; k < end; k++) {
+            get_value(L, k, v);
+            if (k > first && v[0] == 0 && v[1] == 0) continue;
+            rows[next] = (int32_t)at(L->i, wide_indices(L), k);
+            memcpy(values + next++ * parts, v, (size_t)parts * sizeof *v);
+        }
+        offsets[j + 1] = next;
+    }
+}
+
+/** From columns with D on the diagonal: those of unit L, and U = D L^H, whose rows are the columns of L, scaled. */
+static trine_status split_diagonal(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = factor_parts(F);
+    const int64_t *offsets;
+    const int32_t *rows;
+    const void *columns;
+    int64_t *upper_offsets;
+    int32_t *upper_columns;
+    void *upper_values;
+    TRY(trine_matrix_get_arrays(F->triangles[0], &offsets, &rows, &columns));
+    TRY(trine_matrix_allocate(F->ctx, &F->triangles[1], TRINE_CSR, F->dtype, F->n, F->n, F->nnz_L, &upper_offsets,
+                              &upper_columns, &upper_values));
+    memcpy(upper_offsets, offsets, (size_t)(F->n + 1) * sizeof *offsets);
+    memcpy(upper_columns, rows, (size_t)F->nnz_L * sizeof *rows);
+    double *lower = (double *)columns, *upper = upper_values; /* matrices of our own */
+    for (int64_t j = 0; j < F->n; j++) {
+        const int64_t first = offsets[j] * parts, end = offsets[j + 1] * parts;
+        const double d = lower[first];
+        for (int64_t k = first + parts; k < end; k++) upper[k] = d * (parts == 2 && k % 2 ? -lower[k] : lower[k]);
+        for (int p = 0; p < parts; p++) {
+            lower[first + p] = !p;
+            upper[first + p] = p ? 0 : d;
+        }
+    }
+done:
+    return status;
+}
+
+trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool own)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix columns = NULL;
+    int64_t *offsets;
+    int32_t *rows;
+    void *values;
+    bool zeros = false;
+    const bool plain = own && are_plain(L, &F->nnz_L, &zeros);
+    if (!plain) TRY(count_columns(L, &F->nnz_L));
+    TRY(trine_matrix_allocate(F->ctx, &columns, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values));
+    if (plain) (zeros ? compress_plain : copy_plain)(L, offsets, rows, values);
+    else copy_columns(L, factor_parts(F), offsets, rows, values);
+    if (own) F->triangles[0] = trine_retain_matrix(columns);
     else TRY(trine_matrix_sort(columns, &F->triangles[0], 0));
     F->nnz_U = F->nnz_L;
     if (L->is_ll) goto done;
     F->diag_L = TRINE_UNIT;
-    TRY(trine_matrix_transpose(F->triangles[0], &F->triangles[1], TRINE_H));
-    const void *upper;
-    TRY(trine_matrix_get_arrays(F->triangles[1], &upper_offsets, &upper_rows, &upper));
-    /* a matrix of our own */
-    for (int64_t k = 0; k < F->nnz_L * parts; k++) ((double *)upper)[k] *= diagonal[upper_rows[k / parts]];
+    TRY(split_diagonal(F));
 done:
     trine_matrix_destroy(&columns);
-    trine_free(F->ctx, TRINE_HOST, diagonal);
     return status;
 }
 
