@@ -1108,6 +1108,8 @@ static void call_triangular(struct world *w)
     assert_close(x, w->x);
     OK(trine_triangular_get_info(w->triangular, &info));
     trine_triangular_method_name(info.method);
+    trine_triangular_prediction prediction;
+    OK(trine_triangular_get_prediction(w->triangular, info.method, &prediction));
     trine_memory memory;
     OK(trine_triangular_memory(w->ctx, w->L, NULL, &memory));
     OK(trine_triangular_destroy(NULL));
@@ -1295,6 +1297,7 @@ static const struct {
       "trine_gallery_entry"}},
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info",
+      "trine_triangular_get_prediction",
       "trine_triangular_method_name", "trine_triangular_memory" /* of a pattern on the host */,
       "trine_triangular_destroy"}},
     {call_tridiagonal,

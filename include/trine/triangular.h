@@ -18,7 +18,7 @@ typedef enum {
     TRINE_TRI_SYNCFREE_CSR, /* GPU: gather; a solution value is its own ready flag, one launch */
     TRINE_TRI_SYNCFREE_CSC, /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
     TRINE_TRI_PARTITIONED_INVERSE /* groups of levels by the sparse inverses of their diagonal blocks: fewer steps,
-                                     more entries. For many solves with one plan; AUTO does not take it */
+                                     more entries. For many solves with one plan */
 } trine_triangular_method;
 
 /** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al.,
@@ -61,7 +61,11 @@ typedef struct {
         int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
                                         brings componentwise backward errors down to those of substitution */
     } partition;
-    int64_t reserved[2]; /* zeros */
+    int64_t expected_solves; /* with this plan, 0 = 100: AUTO takes the method with the least that analysis, one
+                                numeric and so many solves are predicted to take together. Partitioned inverses are
+                                considered for plans of one right-hand side that nothing in `tune` is asked of. Groups
+                                of a method asked for by name are chosen for solves alone */
+    int64_t reserved[1]; /* zeros */
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
@@ -137,6 +141,17 @@ typedef struct {
     int64_t reserved[1]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
+
+/** What AUTO has predicted of a method, by a model of few constants (docs/notes/partitioned-inverses.md). */
+typedef struct {
+    double analyse_seconds, numeric_seconds; /* of all sides */
+    double solve_seconds; /* one with each side */
+    const char *reason; /* one clause: why the method was taken or not */
+    int64_t reserved[4]; /* zeros */
+} trine_triangular_prediction;
+/** In *prediction. Zeros and a reason, where the method was not considered or asked for by name. */
+TRINE_API trine_status trine_triangular_get_prediction(trine_triangular plan, trine_triangular_method method,
+                                                       trine_triangular_prediction *prediction);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */
 TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 
