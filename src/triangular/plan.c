@@ -17,17 +17,17 @@ const char *trine_triangular_method_name(trine_triangular_method method)
 
 static trine_triangular as_triangular(struct trine_plan *plan) { return (trine_triangular)plan; }
 
-/** What the plan's own method takes of a buffer; that of the plain plan, if there is one, stands behind it. */
-static size_t own_part(trine_triangular plan, int64_t nrhs)
+/** What the plan's own method takes of a buffer. That of the plain plan, if there is one, stands behind it in a caller's
+ *  buffer, and has one of its own otherwise. */
+static size_t own_bytes(struct trine_plan *plan, int64_t nrhs)
 {
-    return (plan->backend->work_bytes(plan, nrhs) + 255) / 256 * 256;
+    return (as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs) + 255) / 256 * 256;
 }
 
 static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
     trine_triangular plan = as_triangular(base);
-    if (!plan->plain) return plan->backend->work_bytes(plan, nrhs);
-    return own_part(plan, nrhs) + plan->plain->backend->work_bytes(plan->plain, nrhs);
+    return own_bytes(base, nrhs) + (plan->plain ? plan->plain->backend->work_bytes(plan->plain, nrhs) : 0);
 }
 
 static trine_status work_begin(struct trine_plan *base, trine_plan_work *plan_work)
@@ -37,9 +37,10 @@ static trine_status work_begin(struct trine_plan *base, trine_plan_work *plan_wo
     struct triangular_work *work = (struct triangular_work *)plan_work;
     if (plan->backend->make_work) TRY(plan->backend->make_work(plan, work));
     if (plan->plain) {
-        const size_t own = own_part(plan, plan_work->max_nrhs);
+        const size_t own = own_bytes(base, plan_work->max_nrhs);
         size_t bytes = work_bytes(base, plan_work->max_nrhs) - own;
-        char *const buffer = bytes ? (char *)plan_work->buffer + own : NULL;
+        const bool lent = bytes && plan_work->buffer && !plan_work->owns_buffer;
+        char *const buffer = lent ? (char *)plan_work->buffer + own : NULL;
         TRY(trine_triangular_work(plan->plain, plan_work->max_nrhs, buffer, &bytes, &work->plain));
     }
 done:
@@ -70,6 +71,7 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
 static const trine_plan_kind kind = {.name = "triangular",
                                      .work_size = sizeof(struct triangular_work),
                                      .work_bytes = work_bytes,
+                                     .own_bytes = own_bytes,
                                      .work_begin = work_begin,
                                      .work_end = work_end,
                                      .release = release,
@@ -290,6 +292,7 @@ trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const tr
     TRY(plan.backend->memory(&plan, &extent, &host, &device, &work));
     TRY(add_inverses(&plan, &extent, &host, &device, &work));
     bytes_add(&host, sizeof(struct triangular_work), 0);
+    work = (work + 255) / 256 * 256;
     bytes_add(ctx->cuda ? &device : &host, work, 0);
     *memory = (trine_memory){.host_kept = host.kept,
                              .host_peak = host.peak,

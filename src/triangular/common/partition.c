@@ -140,7 +140,7 @@ static bool has_broad_row(const struct maker *m, int64_t first, int64_t end)
     return false;
 }
 
-/** Whether the groups before level l are going to take longer than the plan may: what they take already; or, with a part
+/** Whether the levels before level l are going to take longer than the plan may: what they take already; or, with a part
  *  of the levels done that tells something, what all levels are going to take if it goes on like this. */
 static bool is_too_slow(const struct maker *m, const struct level_sets *levels, int64_t l)
 {
@@ -178,6 +178,10 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
         const int64_t own = t->offsets[end] - t->offsets[first] + end - first;
         const double share = slack * (double)(t->offsets[end] + end) - (double)out->offsets[first];
         bool fits = true;
+        if (is_too_slow(m, levels, l)) {
+            m->plan->is_too_slow = true;
+            goto done;
+        }
         if (depth) {
             const double most = costs->levels ? share : (double)own + spent / (double)depth;
             fits = !costs->levels || depth < costs->levels;
@@ -194,10 +198,6 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
                 depth++;
                 continue;
             }
-        }
-        if (is_too_slow(m, levels, l)) {
-            m->plan->is_too_slow = true;
-            goto done;
         }
         start = first, depth = 1, spent = costs->step;
         out->bounds[out->n_groups++] = start;
