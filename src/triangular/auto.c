@@ -52,7 +52,8 @@ bool triangular_inverses_may_pay(trine_triangular plan, int64_t nnz, int64_t lev
                                        : NULL;
     if (out->reason) return false;
     for (int s = 0; s < sides; s++) costs_add_inverse(plan, &least, &p);
-    if (costs_total(&p, sides, solves_of(o)) < limit_of(plan, seconds)) return true;
+    /* twice the least analysis: some will find that inverses do not pay */
+    if (p.analyse_seconds + costs_total(&p, sides, solves_of(o)) < limit_of(plan, seconds)) return true;
     out->reason = "so many solves cannot make up for the analysis";
     return false;
 }
@@ -127,11 +128,11 @@ trine_status triangular_consider_inverses(trine_triangular *out, trine_matrix T)
         goto done;
     }
     predict_inverses(with, plan);
-    if (costs_total(p, count_sides(plan), solves_of(&options)) < limit_of(plan, seconds)) {
+    p->reason = "more seconds altogether";
+    /* the analysis has been paid for */
+    if (costs_total(p, count_sides(plan), solves_of(&options)) - p->analyse_seconds < limit_of(plan, seconds)) {
         adopt(out, with);
         with = NULL;
-    } else {
-        p->reason = "more seconds altogether";
     }
 done:
     trine_triangular_destroy(&with);
