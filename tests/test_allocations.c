@@ -402,7 +402,8 @@ static trine_status use_triangular_analyse(struct world *w, int variant)
         {.uplo = TRINE_UPPER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_PARTITIONED_INVERSE},
         {.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}};
     trine_triangular plan;
-    if (variant == 5) trine_triangular_pretend(1e9); /* partitioned inverses, or what is there without memory for them */
+    if (variant == 5)
+        trine_triangular_pretend(1e9); /* partitioned inverses, or what is there without memory for them */
     const trine_status status = trine_triangular_analyse(w->ctx, &plan, w->A, &options[variant]);
     trine_triangular_pretend(0);
     MADE(plan, trine_triangular_destroy);
@@ -1301,9 +1302,8 @@ static const struct {
       "trine_gallery_entry"}},
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info",
-      "trine_triangular_get_prediction",
-      "trine_triangular_method_name", "trine_triangular_memory" /* of a pattern on the host */,
-      "trine_triangular_destroy"}},
+      "trine_triangular_get_prediction", "trine_triangular_method_name",
+      "trine_triangular_memory" /* of a pattern on the host */, "trine_triangular_destroy"}},
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
       "trine_tridiagonal_destroy"}},

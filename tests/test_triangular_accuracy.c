@@ -71,11 +71,11 @@ static struct errors check_triangle(struct problem P, trine_dtype t, trine_uplo 
     for (int side = 0; side < KINDS_OF_SIDES; side++) {
         const struct errors plain = solve_by(&f, (trine_triangular_options){.uplo = uplo, .expected_solves = 1}, side);
         for (int l = 0; l < 2; l++) {
-            const struct errors e = solve_by(&f,
-                                             (trine_triangular_options){.uplo = uplo,
-                                                                        .method = TRINE_TRI_PARTITIONED_INVERSE,
-                                                                        .partition.levels = levels[l]},
-                                             side);
+            const struct errors e =
+                solve_by(&f,
+                         (trine_triangular_options){
+                             .uplo = uplo, .method = TRINE_TRI_PARTITIONED_INVERSE, .partition.levels = levels[l]},
+                         side);
             if (!(e.normwise <= 10 && e.componentwise <= fmax(100, plain.componentwise)))
                 fail_msg("%s, dtype %d, right-hand side %d, groups of %d: %.3g eps normwise, %.3g componentwise (%.3g)",
                          what, (int)t, side, levels[l], e.normwise, e.componentwise, plain.componentwise);

@@ -80,6 +80,29 @@ static void the_least_total_is_taken(void **state)
     assert_true(taken > 10 && left > 10);
 }
 
+/** The decision on a fine scale: inverses of which analysis has got to its end are taken from 1.25 times as fast on. */
+static void the_turning_point_is_where_the_numbers_say(void **state)
+{
+    (void)state;
+    struct fixture f = open_problem(make_rows(900, 2, grid), TRINE_D, false);
+    int taken = 0, left = 0;
+    for (int64_t solves = 100; solves <= 10000; solves *= 10)
+        for (double slower = 1; slower < 1e4; slower *= 1.1) {
+            trine_triangular_pretend(slower);
+            set_plan(&f, (trine_triangular_options){.expected_solves = solves});
+            trine_triangular_pretend(0);
+            const trine_triangular_prediction with = prediction_of(&f, TRINE_TRI_PARTITIONED_INVERSE),
+                                              without = prediction_of(&f, plain_method(&f));
+            const bool inverses = takes_inverses(&f);
+            if (!(with.solve_seconds > 0)) continue; /* not tried, or given up */
+            const double ratio = total(&without, false, 1, (double)solves) / total(&with, true, 1, (double)solves);
+            assert_true(inverses ? ratio > 1.2499 : ratio < 1.2501);
+            taken += inverses, left += !inverses;
+        }
+    assert_true(taken > 20 && (test_on_gpu() || left > 0));
+    close_fixture(&f);
+}
+
 /** With more solves ahead, entries of the inverses are worth more. */
 static void groups_grow_with_the_number_of_solves(void **state)
 {
@@ -239,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_total_is_taken),
+        cmocka_unit_test(the_turning_point_is_where_the_numbers_say),
         cmocka_unit_test(groups_grow_with_the_number_of_solves),
         cmocka_unit_test(what_forbids_inverses_is_said),
         cmocka_unit_test(a_dense_inverse_is_given_up),

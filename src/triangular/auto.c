@@ -46,10 +46,10 @@ bool triangular_inverses_may_pay(trine_triangular plan, int64_t nnz, int64_t lev
     const int sides = count_sides(plan);
     const struct inverse_extent least = costs_least_inverse(plan->base.n, nnz, levels);
     trine_triangular_prediction p = {0}, *const out = &plan->predicted[TRINE_TRI_PARTITIONED_INVERSE];
-    out->reason = tuned                ? "solves without inverses are tuned by hand"
-                  : o->max_nrhs > 1    ? "considered for one right-hand side only"
-                  : !(seconds > 0)     ? "no row waits for another"
-                                       : NULL;
+    out->reason = tuned             ? "solves without inverses are tuned by hand"
+                  : o->max_nrhs > 1 ? "considered for one right-hand side only"
+                  : !(seconds > 0)  ? "no row waits for another"
+                                    : NULL;
     if (out->reason) return false;
     for (int s = 0; s < sides; s++) costs_add_inverse(plan, &least, &p);
     /* twice the least analysis: some will find that inverses do not pay */
@@ -87,10 +87,10 @@ static void predict_inverses(const struct trine_triangular_s *with, trine_triang
     for (int s = 0; s < SIDES; s++) {
         const struct triangular_side *side = &with->side[s];
         if (side->part)
-            costs_add_inverse(plan,
-                              &(struct inverse_extent){plan->base.n, with->info.nnz, side->n_levels, side->n_steps,
-                                                       side->entries},
-                              p);
+            costs_add_inverse(
+                plan,
+                &(struct inverse_extent){plan->base.n, with->info.nnz, side->n_levels, side->n_steps, side->entries},
+                p);
     }
 }
 
@@ -153,7 +153,6 @@ trine_status trine_triangular_get_prediction(trine_triangular plan, trine_triang
     REQUIRE(prediction, "prediction is NULL");
     REQUIRE((unsigned)method <= TRINE_TRI_PARTITIONED_INVERSE, "method %d does not exist", (int)method);
     *prediction = plan->predicted[method];
-    if (!prediction->reason)
-        prediction->reason = method == plan->method ? plan->reason : "not considered";
+    if (!prediction->reason) prediction->reason = method == plan->method ? plan->reason : "not considered";
     return TRINE_SUCCESS;
 }

@@ -17,8 +17,8 @@ const char *trine_triangular_method_name(trine_triangular_method method)
 
 static trine_triangular as_triangular(struct trine_plan *plan) { return (trine_triangular)plan; }
 
-/** What the plan's own method takes of a buffer. That of the plain plan, if there is one, stands behind it in a caller's
- *  buffer, and has one of its own otherwise. */
+/** What the plan's own method takes of a buffer. That of the plain plan, if there is one, stands behind it in a
+ *  caller's buffer, and has one of its own otherwise. */
 static size_t own_bytes(struct trine_plan *plan, int64_t nrhs)
 {
     return (as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs) + 255) / 256 * 256;

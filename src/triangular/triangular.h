@@ -33,8 +33,9 @@ struct trine_triangular_s {
     trine_triangular_info info;
     /* What AUTO goes by (auto.c) */
     double solves; /* groups of partitioned inverses are chosen for so many; 0: for solves alone */
-    double most_seconds; /* analysis ends early, with is_too_slow, where analysis, numeric and solves together are going to
-                            take longer; 0: any time */
+    double
+        most_seconds; /* analysis ends early, with is_too_slow, where analysis, numeric and solves together are going to
+                         take longer; 0: any time */
     bool is_too_slow;
     trine_triangular_prediction predicted[TRINE_TRI_PARTITIONED_INVERSE + 1];
     trine_triangular plain; /* of partitioned inverses that AUTO has taken: the plan without them, for values whose
@@ -112,8 +113,8 @@ extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, 
 /** A plan as the options say, without a work of its own. solves, most_seconds: as in the plan. */
 trine_status triangular_make(trine_context ctx, trine_matrix T, const trine_triangular_options *options, double solves,
                              double most_seconds, trine_triangular *out);
-/** *plan, made by AUTO without inverses: in its place one of partitioned inverses, if T and the number of solves promise
- *  that these take less time altogether, and keep it. */
+/** *plan, made by AUTO without inverses: in its place one of partitioned inverses, which keeps it, if T and the number
+ *  of solves promise that these take less time altogether. */
 trine_status triangular_consider_inverses(trine_triangular *plan, trine_matrix T);
 /** Whether partitioned inverses of such a triangle may be worth their analysis, where a solve without them takes
  *  `seconds` with all sides and levels are as many. If not, predicted says why. */

@@ -107,7 +107,7 @@ static const struct argp_option options[] = {
      0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
-     "many solves the set-up of the supernodal one has paid (default 1)",
+     "many solves the set-up of the supernodal one has paid; a triangle's method is chosen for K solves (default 1)",
      0},
     {"no-condition", KEY_NO_CONDITION, NULL, 0,
      "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
@@ -210,6 +210,7 @@ static trine_status make_rhs(struct run *r)
     trine_status status = TRINE_SUCCESS;
     struct problem *p = &r->p;
     p->nrhs = 1;
+    p->repeat = r->o->repeat;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
         TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));

@@ -41,7 +41,10 @@ static const struct device_costs table[] = {
 enum { ROW_BYTES = 32 };
 enum { LEVELS_OF_A_STEP = 32, TIMES_THE_ENTRIES = 2 }; /* of costs_least_inverse */
 
-const struct device_costs *triangular_costs_of(trine_triangular plan) { return &table[plan->base.ctx->cuda ? GPU : CPU]; }
+const struct device_costs *triangular_costs_of(trine_triangular plan)
+{
+    return &table[plan->base.ctx->cuda ? GPU : CPU];
+}
 
 static double bytes_of(trine_triangular plan, double n, double entries)
 {
@@ -68,9 +71,8 @@ void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, tr
     const struct inverse_costs *c = &triangular_costs_of(plan)->inverse;
     const double n = (double)(e->n ? e->n : 1), entries = (double)e->entries, nnz = (double)e->nnz,
                  steps = (double)(e->steps ? e->steps : 1), ranks = (double)e->levels / steps,
-                 bytes = plan->base.ctx->cuda
-                             ? bytes_of(plan, n, entries)
-                             : entries * (double)(4 + trine_dtype_size(plan->base.dtype));
+                 bytes = plan->base.ctx->cuda ? bytes_of(plan, n, entries)
+                                              : entries * (double)(4 + trine_dtype_size(plan->base.dtype));
     p->analyse_seconds += c->analyse_own * nnz + c->analyse * entries;
     p->numeric_seconds += c->numeric + c->numeric_entry * entries + c->numeric_look * ranks * (nnz / n) * (entries / n);
     p->solve_seconds += c->launch + c->step * steps + (c->byte * bytes + c->row * n) / sharers(plan);

@@ -28,8 +28,8 @@ struct inverse_costs {
 
 /** One kind of device. */
 struct device_costs {
-    struct waiting_costs waits[2];    /* rows that wait for rows; the same with chains in registers. A CPU's solves are
-                                         simulated instead (cpu/schedule.c) */
+    struct waiting_costs waits[2]; /* rows that wait for rows; the same with chains in registers. A CPU's solves are
+                                      simulated instead (cpu/schedule.c) */
     double analyse, analyse_level, analyse_entry, numeric, numeric_entry; /* of the method without inverses */
     struct inverse_costs inverse;
 };

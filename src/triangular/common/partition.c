@@ -140,8 +140,8 @@ static bool has_broad_row(const struct maker *m, int64_t first, int64_t end)
     return false;
 }
 
-/** Whether the levels before level l are going to take longer than the plan may: what they take already; or, with a part
- *  of the levels done that tells something, what all levels are going to take if it goes on like this. */
+/** Whether the levels before level l are going to take longer than the plan may: what they take already; or, with a
+ *  part of the levels done that tells something, what all levels are going to take if it goes on like this. */
 static bool is_too_slow(const struct maker *m, const struct level_sets *levels, int64_t l)
 {
     enum { TELLING = 8 };
@@ -149,7 +149,8 @@ static bool is_too_slow(const struct maker *m, const struct level_sets *levels, 
     const struct gather_form *t = m->t;
     const int64_t rows = levels->offsets[l], own = t->offsets[rows] + rows, all = t->nnz + t->n;
     const bool tells = TELLING * l >= levels->count && TELLING * own >= all;
-    const double of_levels = tells ? (double)levels->count / (double)l : 1, of_own = tells ? (double)all / (double)own : 1;
+    const double of_levels = tells ? (double)levels->count / (double)l : 1,
+                 of_own = tells ? (double)all / (double)own : 1;
     trine_triangular_prediction p = {0};
     if (!(plan->most_seconds > 0) || !l) return false;
     costs_add_inverse(plan,
