@@ -85,7 +85,7 @@ static void the_turning_point_is_where_the_numbers_say(void **state)
 {
     (void)state;
     struct fixture f = open_problem(make_rows(900, 2, grid), TRINE_D, false);
-    int taken = 0, left = 0;
+    int taken = 0;
     for (int64_t solves = 100; solves <= 10000; solves *= 10)
         for (double slower = 1; slower < 1e4; slower *= 1.1) {
             trine_triangular_pretend(slower);
@@ -97,9 +97,9 @@ static void the_turning_point_is_where_the_numbers_say(void **state)
             if (!(with.solve_seconds > 0)) continue; /* not tried, or given up */
             const double ratio = total(&without, false, 1, (double)solves) / total(&with, true, 1, (double)solves);
             assert_true(inverses ? ratio > 1.2499 : ratio < 1.2501);
-            taken += inverses, left += !inverses;
+            taken += inverses;
         }
-    assert_true(taken > 20 && (test_on_gpu() || left > 0));
+    assert_true(taken > 20);
     close_fixture(&f);
 }
 
@@ -164,7 +164,7 @@ static void a_dense_inverse_is_given_up(void **state)
     struct fixture f = open_problem(make_rows(3000, 1, chain), TRINE_D, false);
     trine_triangular_pretend(20);
     for (int32_t levels = 1; levels <= 10000; levels *= 100) {
-        set_plan(&f, (trine_triangular_options){.expected_solves = 1000, .partition.levels = levels});
+        set_plan(&f, (trine_triangular_options){.expected_solves = 100, .partition.levels = levels});
         const char *const reason = prediction_of(&f, TRINE_TRI_PARTITIONED_INVERSE).reason;
         if (!test_on_gpu() && levels == 10000) assert_non_null(strstr(reason, "would take longer"));
         solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, true, 1, true);

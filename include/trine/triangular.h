@@ -71,7 +71,8 @@ typedef struct {
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
  *  host or device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern
  *  is, and a few numbers come back to the host; that of partitioned inverses runs on the host, which a pattern in
- *  device memory is copied to. options NULL = all automatic.
+ *  device memory is copied to; so does AUTO's look at them, where the solves expected may pay for it. options NULL =
+ *  all automatic.
  *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the
  *  other triangle (if that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both
  *  triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED: a method that this
@@ -81,8 +82,8 @@ TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangu
 
 /** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c
  *  says how close they are. Least close: partitioned inverses, which are counted as the limit on their memory allows,
- *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many
- *  right-hand sides. Reads the pattern once, on the host: one in device memory in
+ *  also with AUTO where it may look at them; level sets on a GPU, where every row is counted as a level; and what CPU
+ *  threads share in solves of many right-hand sides. Reads the pattern once, on the host: one in device memory in
  *  parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated. Errors: as of
  *  trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which
  *  are not looked for. */
@@ -96,7 +97,9 @@ TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_spa
                                                 const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. Where AUTO has taken partitioned inverses
+ *  and these lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU from numeric
+ *  on). */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no

@@ -251,8 +251,8 @@ done:
     return status;
 }
 
-/** What partitioned inverses take besides, where AUTO may look at them: as many levels as rows are the most there can
- *  be, and a serial solve is the slowest. */
+/** What partitioned inverses take besides, where AUTO may look at them: levels are not known here, so the least for
+ *  inverses and the most for solves without them. */
 static trine_status add_inverses(struct trine_triangular_s *plan, const struct triangular_extent *e,
                                  struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work)
 {
@@ -260,7 +260,7 @@ static trine_status add_inverses(struct trine_triangular_s *plan, const struct t
     const int sides = !!(plan->options.ops & TRINE_N) + !!(plan->options.ops & (TRINE_T | TRINE_H));
     const double seconds = sides * triangular_slowest_solve(plan, nnz);
     int64_t own = 0;
-    if (plan->options.method != TRINE_TRI_AUTO || !triangular_inverses_may_pay(plan, nnz, e->n, seconds))
+    if (plan->options.method != TRINE_TRI_AUTO || !triangular_inverses_may_pay(plan, nnz, 1, seconds))
         return TRINE_SUCCESS;
     plan->options.method = TRINE_TRI_PARTITIONED_INVERSE;
     trine_status status = find_backend(plan);
