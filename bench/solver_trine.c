@@ -13,16 +13,17 @@ typedef struct {
 
 /** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2",
  *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024",
- *  "partitioned-inverse:levels=32:refine=1" (0 = chosen by the plan). */
+ *  "partitioned-inverse:levels=32:refine=1", "auto:solves=1000" (0 = chosen by the plan). */
 static trine_status parse_method(const char *text, trine_triangular_options *options)
 {
-    int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0, levels = 0, refine = 0;
+    int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0, levels = 0, refine = 0,
+        solves = 0;
     const struct {
         const char *key;
         int *value;
     } keys[] = {{"lanes", &lanes},           {"warps", &warps},     {"blocks", &blocks}, {"order", &order},
                 {"scratchpad", &scratchpad}, {"variant", &variant}, {"p", &p},           {"q", &q},
-                {"levels", &levels},         {"refine", &refine}};
+                {"levels", &levels},         {"refine", &refine},   {"solves", &solves}};
     const size_t n_keys = sizeof keys / sizeof *keys;
     size_t length = strcspn(text, ":");
     int m = TRINE_TRI_AUTO;
@@ -38,11 +39,11 @@ static trine_status parse_method(const char *text, trine_triangular_options *opt
         if (k == n_keys || at[end] != '=')
             return trine_fail(
                 TRINE_ERR_UNSUPPORTED,
-                "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=, levels=, refine=",
+                "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=, levels=, refine=, solves=",
                 at);
         *keys[k].value = atoi(at + end + 1);
     }
-    options->partition.levels = levels, options->partition.refine = refine;
+    options->partition.levels = levels, options->partition.refine = refine, options->expected_solves = solves;
     options->tune.lanes_per_row = lanes, options->tune.blocks = blocks, options->tune.row_order = order;
     if (m == TRINE_TRI_SYNCFREE_CSC) options->csc.warps_per_block = warps;
     else options->tune.warps_per_block = warps;
@@ -100,6 +101,13 @@ static void describe(void *self, bench_record *r)
         bench_record_add_number(r, "inverse_entries", (double)info.entries);
     }
     bench_record_add_text(r, "why", info.reason);
+    trine_triangular_prediction expected;
+    if (trine_triangular_get_prediction(((solver *)self)->plan, info.method, &expected) != TRINE_SUCCESS ||
+        !(expected.solve_seconds > 0))
+        return;
+    bench_record_add_number(r, "predicted_analyse_ms", 1e3 * expected.analyse_seconds);
+    bench_record_add_number(r, "predicted_numeric_ms", 1e3 * expected.numeric_seconds);
+    bench_record_add_number(r, "predicted_solve_ms", 1e3 * expected.solve_seconds);
 }
 
 static void destroy(void *self)

@@ -14,7 +14,8 @@ static const bench_sweep sweeps[] = {
      .matrices =
          "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:lap_igea,tri:elas_Armadillo13K,tri:G3_circuit,tri:laplace3d:n=108,"
          "tri:airfoil_2d,tri:cage11,tri:luxembourg_osm_lap,tri:vsp_model1_crew1_cr42_south31_lap,tri:memplus",
-     .methods = "auto,serial,levelset,syncfree-csr,syncfree-csr:order=1,syncfree-csc,partitioned-inverse"},
+     .methods =
+         "auto,serial,levelset,syncfree-csr,syncfree-csr:order=1,syncfree-csc,partitioned-inverse,auto:solves=1,auto:solves=10,auto:solves=1000"},
     {.name = "structure", .methods = "structure", .nrhs = "1", .peers = "none"}, /* Figure 2, Table III: no solves */
     {.name = "synchronization", .methods = "basic,levelset,auto", .nrhs = "1", .peers = "none"}, /* Table I */
     {.name = "preprocessing", .methods = "syncfree-csc,syncfree-csr,auto", .nrhs = "1,8"}, /* Tables IV and V */

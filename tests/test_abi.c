@@ -26,6 +26,7 @@ GROWS(trine_semiring_source, 360);
 GROWS(trine_op_info, 88);
 GROWS(trine_triangular_options, 112);
 GROWS(trine_triangular_info, 120);
+GROWS(trine_triangular_prediction, 64);
 GROWS(trine_panels_options, 56);
 GROWS(trine_supernodal_options, 104);
 GROWS(trine_supernodal_info, 224);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/test_interface.h"
 #include "harness.h"
 #include "header_support.h"
 #ifdef TRINE_TEST_DIRECT
@@ -398,9 +399,13 @@ static trine_status use_triangular_analyse(struct world *w, int variant)
         {.uplo = TRINE_UPPER, .ops = TRINE_H, .method = TRINE_TRI_LEVELSET, .tune.row_order = 2},
         {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .method = TRINE_TRI_SERIAL},
         {.uplo = TRINE_LOWER},
-        {.uplo = TRINE_UPPER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_PARTITIONED_INVERSE}};
+        {.uplo = TRINE_UPPER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_PARTITIONED_INVERSE},
+        {.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}};
     trine_triangular plan;
+    if (variant == 5)
+        trine_triangular_pretend(1e9); /* partitioned inverses, or what is there without memory for them */
     const trine_status status = trine_triangular_analyse(w->ctx, &plan, w->A, &options[variant]);
+    trine_triangular_pretend(0);
     MADE(plan, trine_triangular_destroy);
 }
 static trine_status use_triangular_work(struct world *w, int variant)
@@ -940,7 +945,7 @@ static const struct {
     {"trine_vectors_read_with", use_vectors_read_with, 2, 2},
     {"trine_vectors_write", use_vectors_write, 2, 2},
     {"trine_matrix_gallery", use_gallery, 3, 3},
-    {"trine_triangular_analyse", use_triangular_analyse, 5, 5},
+    {"trine_triangular_analyse", use_triangular_analyse, 6, 5},
     {"trine_triangular_work", use_triangular_work, 1, 1},
     {"trine_level_sets", use_level_sets, 1, 1},
     {"trine_panels_detect", use_panels_detect, 2, 2},
@@ -1108,6 +1113,8 @@ static void call_triangular(struct world *w)
     assert_close(x, w->x);
     OK(trine_triangular_get_info(w->triangular, &info));
     trine_triangular_method_name(info.method);
+    trine_triangular_prediction prediction;
+    OK(trine_triangular_get_prediction(w->triangular, info.method, &prediction));
     trine_memory memory;
     OK(trine_triangular_memory(w->ctx, w->L, NULL, &memory));
     OK(trine_triangular_destroy(NULL));
@@ -1295,8 +1302,8 @@ static const struct {
       "trine_gallery_entry"}},
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info",
-      "trine_triangular_method_name", "trine_triangular_memory" /* of a pattern on the host */,
-      "trine_triangular_destroy"}},
+      "trine_triangular_get_prediction", "trine_triangular_method_name",
+      "trine_triangular_memory" /* of a pattern on the host */, "trine_triangular_destroy"}},
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
       "trine_tridiagonal_destroy"}},

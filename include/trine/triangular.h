@@ -18,7 +18,7 @@ typedef enum {
     TRINE_TRI_SYNCFREE_CSR, /* GPU: gather; a solution value is its own ready flag, one launch */
     TRINE_TRI_SYNCFREE_CSC, /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
     TRINE_TRI_PARTITIONED_INVERSE /* groups of levels by the sparse inverses of their diagonal blocks: fewer steps,
-                                     more entries. For many solves with one plan; AUTO does not take it */
+                                     more entries. For many solves with one plan */
 } trine_triangular_method;
 
 /** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al.,
@@ -61,13 +61,18 @@ typedef struct {
         int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
                                         brings componentwise backward errors down to those of substitution */
     } partition;
-    int64_t reserved[2]; /* zeros */
+    int64_t expected_solves; /* with this plan, 0 = 100: AUTO takes the method with the least that analysis, one
+                                numeric and so many solves are predicted to take together. Partitioned inverses are
+                                considered for plans of one right-hand side that nothing in `tune` is asked of. Groups
+                                of a method asked for by name are chosen for solves alone */
+    int64_t reserved[1]; /* zeros */
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
  *  host or device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern
  *  is, and a few numbers come back to the host; that of partitioned inverses runs on the host, which a pattern in
- *  device memory is copied to. options NULL = all automatic.
+ *  device memory is copied to; so does AUTO's look at them, where the solves expected may pay for it. options NULL =
+ *  all automatic.
  *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the
  *  other triangle (if that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both
  *  triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED: a method that this
@@ -77,8 +82,8 @@ TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangu
 
 /** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c
  *  says how close they are. Least close: partitioned inverses, which are counted as the limit on their memory allows,
- *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many
- *  right-hand sides. Reads the pattern once, on the host: one in device memory in
+ *  also with AUTO where it may look at them; level sets on a GPU, where every row is counted as a level; and what CPU
+ *  threads share in solves of many right-hand sides. Reads the pattern once, on the host: one in device memory in
  *  parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated. Errors: as of
  *  trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which
  *  are not looked for. */
@@ -92,7 +97,9 @@ TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_spa
                                                 const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. Where AUTO has taken partitioned inverses
+ *  and these lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU from numeric
+ *  on). */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no
@@ -137,6 +144,17 @@ typedef struct {
     int64_t reserved[1]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
+
+/** What AUTO has predicted of a method, by a model of few constants (docs/notes/partitioned-inverses.md). */
+typedef struct {
+    double analyse_seconds, numeric_seconds; /* of all sides */
+    double solve_seconds; /* one with each side */
+    const char *reason; /* one clause: why the method was taken or not */
+    int64_t reserved[4]; /* zeros */
+} trine_triangular_prediction;
+/** In *prediction. Zeros and a reason, where the method was not considered or asked for by name. */
+TRINE_API trine_status trine_triangular_get_prediction(trine_triangular plan, trine_triangular_method method,
+                                                       trine_triangular_prediction *prediction);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */
 TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 

@@ -67,6 +67,9 @@ TRINE_API void trine_triangular_reference_z(trine_uplo uplo, trine_transpose op,
                                             const int64_t *offsets, const int32_t *indices, const void *values,
                                             void *x);
 
+/** From now on AUTO takes solves without inverses for so many times as slow as its model says; 0: as it says. */
+TRINE_API void trine_triangular_pretend(double slower);
+
 /* ------------------------------------------------------------------ Krylov */
 
 /** The x of smallest residual in each Krylov space of A and b, of dimension 0 to `steps` (src/krylov/reference/).

@@ -17,21 +17,41 @@ const char *trine_triangular_method_name(trine_triangular_method method)
 
 static trine_triangular as_triangular(struct trine_plan *plan) { return (trine_triangular)plan; }
 
-static size_t work_bytes(struct trine_plan *plan, int64_t nrhs)
+/** What the plan's own method takes of a buffer. That of the plain plan, if there is one, stands behind it in a
+ *  caller's buffer, and has one of its own otherwise. */
+static size_t own_bytes(struct trine_plan *plan, int64_t nrhs)
 {
-    return as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs);
+    return (as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs) + 255) / 256 * 256;
 }
 
-static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
+static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
     trine_triangular plan = as_triangular(base);
-    return plan->backend->make_work ? plan->backend->make_work(plan, (struct triangular_work *)work) : TRINE_SUCCESS;
+    return own_bytes(base, nrhs) + (plan->plain ? plan->plain->backend->work_bytes(plan->plain, nrhs) : 0);
+}
+
+static trine_status work_begin(struct trine_plan *base, trine_plan_work *plan_work)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_triangular plan = as_triangular(base);
+    struct triangular_work *work = (struct triangular_work *)plan_work;
+    if (plan->backend->make_work) TRY(plan->backend->make_work(plan, work));
+    if (plan->plain) {
+        const size_t own = own_bytes(base, plan_work->max_nrhs);
+        size_t bytes = work_bytes(base, plan_work->max_nrhs) - own;
+        const bool lent = bytes && plan_work->buffer && !plan_work->owns_buffer;
+        char *const buffer = lent ? (char *)plan_work->buffer + own : NULL;
+        TRY(trine_triangular_work(plan->plain, plan_work->max_nrhs, buffer, &bytes, &work->plain));
+    }
+done:
+    return status;
 }
 
 static void work_end(trine_plan_work *base)
 {
     struct triangular_work *work = (struct triangular_work *)base;
     if (work->forget) work->forget(work);
+    trine_work_destroy(&work->plain);
 }
 
 static void release(struct trine_plan *base)
@@ -39,6 +59,7 @@ static void release(struct trine_plan *base)
     trine_triangular plan = as_triangular(base);
     for (int s = 0; s < SIDES; s++)
         if (plan->side[s].part) plan->backend->release(plan, &plan->side[s]);
+    trine_triangular_destroy(&plan->plain);
 }
 
 static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
@@ -50,6 +71,7 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
 static const trine_plan_kind kind = {.name = "triangular",
                                      .work_size = sizeof(struct triangular_work),
                                      .work_bytes = work_bytes,
+                                     .own_bytes = own_bytes,
                                      .work_begin = work_begin,
                                      .work_end = work_end,
                                      .release = release,
@@ -84,6 +106,7 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE((unsigned)o->method <= TRINE_TRI_PARTITIONED_INVERSE, "method %d does not exist", (int)o->method);
     REQUIRE((unsigned)o->summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->summation);
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
+    REQUIRE(o->expected_solves >= 0, "expected_solves is %lld", (long long)o->expected_solves);
     const int lanes = o->tune.lanes_per_row;
     REQUIRE(lanes >= 0 && lanes <= 32 && !(lanes & (lanes - 1)), "lanes_per_row %d is no power of two up to 32", lanes);
     REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16",
@@ -135,7 +158,7 @@ static trine_status analyse_sides(trine_triangular plan, trine_matrix T)
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
     TRY(plan->backend->read_pattern(plan, T, &pattern));
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < SIDES && !plan->is_too_slow; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
         plan->side[side].n_levels = -1;
         TRY(plan->backend->analyse_side(plan, pattern, side));
@@ -183,6 +206,24 @@ done:
     return status;
 }
 
+trine_status triangular_make(trine_context ctx, trine_matrix T, const trine_triangular_options *options, double solves,
+                             double most_seconds, trine_triangular *out)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_triangular plan = trine_plan_new(ctx, &kind, sizeof *plan);
+    if (!plan) return TRINE_ERR_MEMORY;
+    plan->T = T;
+    plan->options = *options;
+    plan->solves = solves, plan->most_seconds = most_seconds;
+    TRY(find_backend(plan));
+    TRY(analyse(plan, T));
+    *out = plan;
+    return TRINE_SUCCESS;
+done:
+    trine_triangular_destroy(&plan);
+    return status;
+}
+
 trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, trine_matrix T,
                                       const trine_triangular_options *options)
 {
@@ -197,12 +238,9 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     if (status) return status;
 
     const double start = trine_wall_time();
-    trine_triangular plan = trine_plan_new(ctx, &kind, sizeof *plan);
-    if (!plan) return TRINE_ERR_MEMORY;
-    plan->T = T;
-    plan->options = *options;
-    TRY(find_backend(plan));
-    TRY(analyse(plan, T));
+    trine_triangular plan = NULL;
+    TRY(triangular_make(ctx, T, options, 0, 0, &plan));
+    if (options->method == TRINE_TRI_AUTO) TRY(triangular_consider_inverses(&plan, T));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
     trine_plan_analysed(&plan->base, start, "nnz %lld, levels %lld, %s (%s)", (long long)plan->info.nnz,
                         (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason);
@@ -210,6 +248,26 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     return TRINE_SUCCESS;
 done:
     trine_triangular_destroy(&plan);
+    return status;
+}
+
+/** What partitioned inverses take besides, where AUTO may look at them: levels are not known here, so the least for
+ *  inverses and the most for solves without them. */
+static trine_status add_inverses(struct trine_triangular_s *plan, const struct triangular_extent *e,
+                                 struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work)
+{
+    const int64_t nnz = e->nnz + e->n;
+    const int sides = !!(plan->options.ops & TRINE_N) + !!(plan->options.ops & (TRINE_T | TRINE_H));
+    const double seconds = sides * triangular_slowest_solve(plan, nnz);
+    int64_t own = 0;
+    if (plan->options.method != TRINE_TRI_AUTO || !triangular_inverses_may_pay(plan, nnz, 1, seconds))
+        return TRINE_SUCCESS;
+    plan->options.method = TRINE_TRI_PARTITIONED_INVERSE;
+    trine_status status = find_backend(plan);
+    if (!status) status = plan->backend->memory(plan, e, host, device, &own);
+    if (status == TRINE_ERR_MEMORY) return TRINE_SUCCESS; /* AUTO does without them */
+    *work += (own + 255) / 256 * 256;
+    bytes_add(host, sizeof *plan + sizeof(struct triangular_work), 0);
     return status;
 }
 
@@ -232,7 +290,9 @@ trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const tr
     TRY(triangle_find_extent(&plan, T, &extent));
     bytes_add(&host, sizeof plan, 0);
     TRY(plan.backend->memory(&plan, &extent, &host, &device, &work));
+    TRY(add_inverses(&plan, &extent, &host, &device, &work));
     bytes_add(&host, sizeof(struct triangular_work), 0);
+    work = (work + 255) / 256 * 256;
     bytes_add(ctx->cuda ? &device : &host, work, 0);
     *memory = (trine_memory){.host_kept = host.kept,
                              .host_peak = host.peak,
@@ -261,7 +321,10 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
     double start;
     trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
-    status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
+    void *const stream = trine_exec_stream(plan->base.ctx, exec);
+    status = plan->backend->numeric(plan, space, values, stream);
+    if (!status && plan->plain) status = plan->plain->backend->numeric(plan->plain, space, values, stream);
+    if (!status && !plan->base.ctx->cuda) triangular_settle_growth(plan); /* a GPU's is known after check */
     return trine_plan_numeric_end(&plan->base, status, start);
 }
 
@@ -272,6 +335,7 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
     int64_t row = -1;
     trine_status status = trine_plan_check_begin(&plan->base, exec);
     if (!status) status = plan->backend->bad_row(plan, trine_exec_stream(plan->base.ctx, exec), &row);
+    if (!status) triangular_settle_growth(plan);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);
 }
@@ -287,8 +351,11 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
     if (status) return status;
     const bool b_rows = call.B.layout == TRINE_ROWMAJOR, x_rows = call.X.layout == TRINE_ROWMAJOR;
     const int side = op == TRINE_N ? SIDE_N : SIDE_T;
+    struct triangular_work *const work = (struct triangular_work *)call.work;
+    const bool plain = __atomic_load_n(&plan->runs_plain, __ATOMIC_RELAXED);
+    trine_triangular runs = plain ? plan->plain : plan;
     const struct triangular_solve s = {.side = side,
-                                       .part = plan->side[side].part,
+                                       .part = runs->side[side].part,
                                        .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->base.dtype),
                                        .alpha = alpha,
                                        .B = call.B.data,
@@ -299,8 +366,8 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
                                        .x_row = x_rows ? call.X.ld : 1,
                                        .x_col = x_rows ? 1 : call.X.ld,
                                        .stream = call.stream,
-                                       .work = (struct triangular_work *)call.work};
-    if (!call.is_done) status = plan->backend->solve(plan, &s);
+                                       .work = plain ? (struct triangular_work *)work->plain : work};
+    if (!call.is_done) status = runs->backend->solve(runs, &s);
     return trine_plan_solve_end(&plan->base, &call, status);
 }
 
@@ -309,6 +376,11 @@ trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_i
     REQUIRE(plan, "plan is NULL");
     REQUIRE(info, "info is NULL");
     *info = plan->info;
+    if (__atomic_load_n(&plan->runs_plain, __ATOMIC_RELAXED)) {
+        info->method = plan->plain->method;
+        info->deterministic = plan->plain->info.deterministic;
+        info->reason = "the inverses of too many rows would lose digits";
+    }
     info->analyse_seconds = plan->base.analyse_seconds;
     info->numeric_seconds = plan->base.numeric_seconds;
     return TRINE_SUCCESS;

@@ -15,6 +15,7 @@ extern "C" {
 struct triangular_side {
     int64_t n_levels, min_rows_per_level, max_rows_per_level; /* for trine_triangular_info; n_levels -1: not computed */
     int64_t n_steps, entries; /* of partitioned inverses: groups, and entries of all rows */
+    double seconds; /* that a solve is predicted to take; 0: not known */
     void *part; /* the backend's own, made by its analyse_side; NULL: not announced */
 };
 
@@ -30,6 +31,16 @@ struct trine_triangular_s {
     const struct triangular_backend *backend;
     struct triangular_side side[SIDES];
     trine_triangular_info info;
+    /* What AUTO goes by (auto.c) */
+    double solves; /* groups of partitioned inverses are chosen for so many; 0: for solves alone */
+    double
+        most_seconds; /* analysis ends early, with is_too_slow, where analysis, numeric and solves together are going to
+                         take longer; 0: any time */
+    bool is_too_slow;
+    trine_triangular_prediction predicted[TRINE_TRI_PARTITIONED_INVERSE + 1];
+    trine_triangular plain; /* of partitioned inverses that AUTO has taken: the plan without them, for values whose
+                               inverses lose digits; NULL: none */
+    bool runs_plain; /* atomic: the last values are of that kind */
 };
 
 struct triangular_work {
@@ -39,6 +50,7 @@ struct triangular_work {
     int reset_half; /* 1 + the half of the buffer that the last solve has reset for the next one; 0:
                        neither */
     bool captured; /* a solve was: nobody knows when it runs */
+    trine_work plain; /* of the plan's plain one, in the end of the buffer */
 };
 
 /** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride +
@@ -97,6 +109,20 @@ struct triangular_backend {
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc,
     triangular_levelset, triangular_partitioned, triangular_partitioned_gpu;
+
+/** A plan as the options say, without a work of its own. solves, most_seconds: as in the plan. */
+trine_status triangular_make(trine_context ctx, trine_matrix T, const trine_triangular_options *options, double solves,
+                             double most_seconds, trine_triangular *out);
+/** *plan, made by AUTO without inverses: in its place one of partitioned inverses, which keeps it, if T and the number
+ *  of solves promise that these take less time altogether. */
+trine_status triangular_consider_inverses(trine_triangular *plan, trine_matrix T);
+/** Whether partitioned inverses of such a triangle may be worth their analysis, where a solve without them takes
+ *  `seconds` with all sides and levels are as many. If not, predicted says why. */
+bool triangular_inverses_may_pay(trine_triangular plan, int64_t nnz, int64_t levels, double seconds);
+/** The most seconds that a solve without inverses may be predicted to take, of a side with so many entries. */
+double triangular_slowest_solve(trine_triangular plan, int64_t nnz);
+/** After numeric, or on a GPU check: whether solves go by the plan's plain one. */
+void triangular_settle_growth(trine_triangular plan);
 
 /** Read T's pattern; settles uplo. */
 trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct triangular_extent *e);

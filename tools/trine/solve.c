@@ -105,7 +105,7 @@ static const struct argp_option options[] = {
      0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
-     "many solves the set-up of the supernodal one has paid (default 1)",
+     "many solves the set-up of the supernodal one has paid; a triangle's method is chosen for K solves (default 1)",
      0},
     {"triangles", KEY_TRIANGLES, "METHOD", 0,
      "how triangles are solved row by row: auto, serial, levelset, syncfree-csr, syncfree-csc, partitioned-inverse; of a factor: with "
@@ -212,6 +212,7 @@ static trine_status make_rhs(struct run *r)
     trine_status status = TRINE_SUCCESS;
     struct problem *p = &r->p;
     p->nrhs = 1;
+    p->repeat = r->o->repeat;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
         if (access(r->o->rhs_path, F_OK))

@@ -54,7 +54,7 @@ static trine_status set_up_triangular(const struct problem *p, trine_triangular_
 {
     trine_status status = TRINE_SUCCESS;
     const trine_triangular_options options = {
-        .other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops, .method = method};
+        .other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops, .method = method, .expected_solves = p->repeat};
     trine_triangular plan = NULL;
     trine_triangular_info info;
     if (!p->structure.lower_triangular && !p->structure.upper_triangular)

@@ -37,6 +37,7 @@ struct problem {
     trine_matrix_info info;
     trine_matrix_structure structure;
     int64_t n, nrhs;
+    int64_t repeat; /* solves that are expected; 0: as the library expects */
     bool on_gpu;
     bool single_factor; /* the direct methods' panels in single precision */
     bool adjoint;       /* A^H is to be solved with as well */

@@ -76,8 +76,14 @@ static trine_status view(trine_precond p, int64_t nnz, const int64_t *offsets, c
 static trine_status make_solves(trine_precond p, struct ilu_state *s)
 {
     trine_status status = TRINE_SUCCESS;
+    /* Some hundred steps, a few times; with a new pattern in every numeric a part of them. */
+    const int64_t applications = is_method(p, TRINE_PRECOND_ILUT) ? 100 : 1000;
     const bool cholesky = is_method(p, TRINE_PRECOND_IC0);
-    trine_triangular_options o = {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .ops = p->options.ops};
+    trine_triangular_options o = {.uplo = TRINE_LOWER,
+                                  .diag = TRINE_UNIT,
+                                  .ops = p->options.ops,
+                                  /* works may be wider than the plan: fewer steps are for one vector */
+                                  .expected_solves = p->options.max_nrhs > 1 ? 1 : applications};
     if (cholesky) o.diag = TRINE_NONUNIT, o.ops = TRINE_N | TRINE_H;
     TRY(view(p, s->pattern.nnz, s->pattern.offsets, s->pattern.columns, s->values, &s->factors));
     TRY(precond_make_solve(p, s->factors, &o, &s->solves[FIRST]));

@@ -1,6 +1,8 @@
 /* Which levels are solved together, and where the rows of their inverses have entries. */
 #include "triangular/common/partition.h"
 
+#include "triangular/common/costs.h"
+
 #include <string.h>
 
 /* ---------------------------------------------- a set that comes out sorted */
@@ -54,6 +56,7 @@ static int32_t *set_empty(struct sorted_set *set, int depth, int64_t index, int3
 /* ------------------------------------------------------------------ groups */
 
 struct maker {
+    trine_triangular plan;
     trine_context ctx;
     const struct gather_form *t;
     struct partition *out;
@@ -137,6 +140,29 @@ static bool has_broad_row(const struct maker *m, int64_t first, int64_t end)
     return false;
 }
 
+/** Whether the levels before level l are going to take longer than the plan may: what they take already; or, with a
+ *  part of the levels done that tells something, what all levels are going to take if it goes on like this. */
+static bool is_too_slow(const struct maker *m, const struct level_sets *levels, int64_t l)
+{
+    enum { TELLING = 8 };
+    const trine_triangular plan = m->plan;
+    const struct gather_form *t = m->t;
+    const int64_t rows = levels->offsets[l], own = t->offsets[rows] + rows, all = t->nnz + t->n;
+    const bool tells = TELLING * l >= levels->count && TELLING * own >= all;
+    const double of_levels = tells ? (double)levels->count / (double)l : 1,
+                 of_own = tells ? (double)all / (double)own : 1;
+    trine_triangular_prediction p = {0};
+    if (!(plan->most_seconds > 0) || !l) return false;
+    costs_add_inverse(plan,
+                      &(struct inverse_extent){.n = t->n,
+                                               .nnz = all,
+                                               .levels = levels->count,
+                                               .steps = (int64_t)(of_levels * (double)m->out->n_groups),
+                                               .entries = (int64_t)(of_own * (double)m->out->offsets[rows])},
+                      &p);
+    return costs_total(&p, 1, plan->solves) > plan->most_seconds * (tells ? 2 : 1);
+}
+
 /** A group takes one more level as long as that adds less than what a level of the group costs on average, which is
  *  where the average is least if the entries of deeper levels grow. Memory is shared out along the triangle: up to
  *  every level the same part of the limit as of the triangle's entries. */
@@ -153,6 +179,10 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
         const int64_t own = t->offsets[end] - t->offsets[first] + end - first;
         const double share = slack * (double)(t->offsets[end] + end) - (double)out->offsets[first];
         bool fits = true;
+        if (is_too_slow(m, levels, l)) {
+            m->plan->is_too_slow = true;
+            goto done;
+        }
         if (depth) {
             const double most = costs->levels ? share : (double)own + spent / (double)depth;
             fits = !costs->levels || depth < costs->levels;
@@ -181,11 +211,12 @@ done:
     return status;
 }
 
-trine_status partition_make(trine_context ctx, const struct gather_form *t, const struct level_sets *levels,
+trine_status partition_make(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels,
                             const struct partition_costs *costs, struct partition *out)
 {
     trine_status status = TRINE_SUCCESS;
-    struct maker m = {.ctx = ctx, .t = t, .out = out};
+    trine_context ctx = plan->base.ctx;
+    struct maker m = {.plan = plan, .ctx = ctx, .t = t, .out = out};
     TRY(ALLOC(ctx, out->bounds, levels->count + 1));
     TRY(CALLOC(ctx, out->offsets, t->n + 1));
     TRY(ALLOC(ctx, out->middle, t->n));
@@ -206,6 +237,16 @@ void partition_free(trine_context ctx, struct partition *p)
 }
 
 /* ------------------------------------------------------------------ a side */
+
+void partition_find_costs(trine_triangular plan, struct partition_costs *costs)
+{
+    const struct inverse_costs *c = &triangular_costs_of(plan)->inverse;
+    const double entry = costs_of_next_entry(plan);
+    *costs = (struct partition_costs){.step = c->next_step / entry,
+                                      .long_row = c->long_row / entry,
+                                      .long_from = c->long_from,
+                                      .levels = plan->options.partition.levels};
+}
 
 trine_status partition_most_entries(trine_triangular plan, int64_t n, int64_t nnz, int64_t device, int64_t *entries)
 {
@@ -251,7 +292,8 @@ trine_status partition_of_side(trine_triangular plan, const struct pattern *m, i
     TRY(level_sets_find(ctx, t, &levels));
     level_sets_report(t->n, &levels, s);
     TRY(gather_form_reorder(ctx, t, levels.positions));
-    TRY(partition_make(ctx, t, &levels, costs, out));
+    TRY(partition_make(plan, t, &levels, costs, out));
+    if (plan->is_too_slow) goto done;
     s->n_steps = out->n_groups;
     s->entries = out->entries;
     trine_log(ctx, 3, "triangular: %lld levels in %lld groups, %lld entries for %lld", (long long)levels.count,

@@ -31,6 +31,8 @@ struct partition_costs {
     int64_t most_entries;      /* of all rows: a limit on memory */
     int64_t levels;            /* of a group; 0: as the costs say */
 };
+/** As the plan is going to be used; most_entries stays open. */
+void partition_find_costs(trine_triangular plan, struct partition_costs *costs);
 
 /** Rows whose growth is larger are solved by substitution inside their group. The growth of a row is what its inverse
  *  makes of rounding errors, over what substitution makes of them, for solutions of entries of at most 1:
@@ -44,11 +46,12 @@ struct partition_costs {
 /** Entries that fit the plan's limit on memory, for a triangle of n rows and nnz entries off the diagonal.
  *  TRINE_ERR_MEMORY if not even those of the triangle do. device: bytes of the device, 0 on the CPU. */
 trine_status partition_most_entries(trine_triangular plan, int64_t n, int64_t nnz, int64_t device, int64_t *entries);
-/** t: by level, as `levels` says. What has been allocated so far stays in *out, also after a failure. */
-trine_status partition_make(trine_context ctx, const struct gather_form *t, const struct level_sets *levels,
+/** t: by level, as `levels` says. What has been allocated so far stays in *out, also after a failure, and after an
+ *  early end: plan->is_too_slow. */
+trine_status partition_make(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels,
                             const struct partition_costs *costs, struct partition *out);
 void partition_free(trine_context ctx, struct partition *p);
-/** Gather form of `side` by level, and its groups. */
+/** Gather form of `side` by level, and its groups, unless plan->is_too_slow. */
 trine_status partition_of_side(trine_triangular plan, const struct pattern *m, int side,
                                const struct partition_costs *costs, struct gather_form *t, struct partition *out);
 

@@ -16,6 +16,7 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
     struct level_sets levels = {0};
     struct task_schedule *by_level = NULL;
     plan->method = TRINE_TRI_SERIAL;
+    side->seconds = tasks_serial_seconds(plan, &t->form);
     t->threads = trine_threads_with_cores(plan->base.ctx);
     t->step = t->form.n > 1 ? t->form.order[1] - t->form.order[0] : 1;
     if (asked == TRINE_TRI_SERIAL) goto done;
@@ -37,14 +38,17 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
         plan->method = TRINE_TRI_LEVELSET;
         plan->reason =
             sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
-        const double gain = tasks_serial_seconds(plan, &t->form) / t->tasks->seconds;
+        const double gain = side->seconds / t->tasks->seconds;
         trine_log(plan->base.ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
         if (asked == TRINE_TRI_AUTO && gain < least_gain) {
             tasks_free(plan, t->tasks);
             t->tasks = NULL;
             plan->method = TRINE_TRI_SERIAL;
             plan->reason = "the threads would wait for each other";
-        } else if (sort) {
+        } else {
+            side->seconds = t->tasks->seconds;
+        }
+        if (t->tasks && sort) {
             TRY(gather_form_reorder(plan->base.ctx, &t->form, levels.positions));
             t->step = 0;
         }

@@ -7,8 +7,6 @@
 #include "triangular/common/partition.h"
 #include "triangular/cpu/side.h"
 
-/* A step costs some 2 us of waiting, in which a thread goes through so many entries. */
-enum { ENTRIES_OF_A_STEP = 2000 };
 /* Entries times right-hand sides that are worth sharing out, and waking other threads for. */
 enum { LEAST_SHARED = 1 << 13, WORTH_WAKING = 1 << 17 };
 
@@ -45,15 +43,16 @@ static trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     const struct pattern *m = pattern;
     const size_t size = trine_dtype_size(plan->base.dtype);
     const int64_t n = plan->base.n;
-    struct partition_costs costs = {.levels = plan->options.partition.levels};
+    struct partition_costs costs;
     struct partitioned_side *d = NULL;
     TRY(CALLOC(ctx, d, 1));
     plan->side[side].part = d;
     d->threads = trine_threads_with_cores(ctx);
-    costs.step = ENTRIES_OF_A_STEP * d->threads;
+    partition_find_costs(plan, &costs);
     trine_team_start(ctx);
     TRY(partition_most_entries(plan, n, plan->info.nnz - n, 0, &costs.most_entries));
     TRY(partition_of_side(plan, m, side, &costs, &d->form, &d->part));
+    if (plan->is_too_slow) goto done;
     for (int64_t k = 0; k < d->part.entries; k++) d->part.columns[k] = d->form.order[d->part.columns[k]];
     TRY((d->values = trine_host_alloc(ctx, d->part.entries, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((d->factors = trine_host_alloc(ctx, d->form.nnz, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);

@@ -7,10 +7,6 @@
 
 namespace {
 
-/* Measured on an H200 (docs/notes/partitioned-inverses.md). A step takes some 0.8 us, in which so many bytes of entries
- * could be read. A row of more than LONG entries has a warp for so long that every entry more delays the group. */
-constexpr double BYTES_OF_A_STEP = 0.8e-6 * 3e12, ENTRIES_OF_A_LONGER_ROW = 200;
-constexpr int LONG = 512;
 /* Entries of a lane, at most, in rows of at most SHORT entries and in others, unless they have a whole warp. */
 constexpr int SHORT = 32, OF_A_SHORT_ROW = 8, OF_A_ROW = 16;
 /* With more solution values a row, on average, lanes that wait for them take turns. */
@@ -172,17 +168,16 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     const int64_t n = plan->base.n;
     gather_form t = {};
     partition part = {};
-    partition_costs costs = {};
+    partition_costs costs;
     int32_t *rows = nullptr, *rank = nullptr;
     row_task *tasks = nullptr;
     partitioned_side *const d =
         (partitioned_side *)(plan->side[side].part = trine_host_calloc(ctx, 1, sizeof(partitioned_side)));
     if (!d) return TRINE_ERR_MEMORY;
-    costs.step = BYTES_OF_A_STEP / (double)(trine_dtype_size(plan->base.dtype) + sizeof(int32_t));
-    costs.long_row = ENTRIES_OF_A_LONGER_ROW, costs.long_from = LONG;
-    costs.levels = plan->options.partition.levels;
+    partition_find_costs(plan, &costs);
     TRY(partition_most_entries(plan, n, plan->info.nnz - n, ctx->info.memory_bytes, &costs.most_entries));
     TRY(partition_of_side(plan, &((host_pattern *)pattern)->m, side, &costs, &t, &part));
+    if (plan->is_too_slow) goto done;
     if (!(rows = (int32_t *)trine_host_alloc(ctx, n, sizeof *rows)) ||
         !(rank = (int32_t *)trine_host_alloc(ctx, n, sizeof *rank)) ||
         !(tasks = (row_task *)trine_host_alloc(ctx, n, sizeof *tasks)))

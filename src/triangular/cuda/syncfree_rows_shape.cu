@@ -2,6 +2,7 @@
  * are read off measurements on an H200: docs/notes/triangular-solves.md. */
 #include <utility>
 
+#include "triangular/common/costs.h"
 #include "triangular/cuda/syncfree_rows.cuh"
 #include "triangular/cuda/syncfree_rows.h"
 
@@ -254,6 +255,7 @@ trine_status syncfree_csr_choose_shape(trine_triangular plan, bool forward, stru
     d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
     if (o->max_nrhs > 1 && d->base.longest_row >= HUB_ROW) TRY(cut_chunks(plan, &d->base, &d->many));
     if (o->max_nrhs > 1 && n && !d->chains) TRY(choose_tasks(plan, side, d, c.order));
+    if (side->n_levels > 0) side->seconds = costs_of_waiting(plan, d->chains, d->base.nnz + n, side->n_levels);
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
         plan->reason = reason_of(d, c.order);
