@@ -5,7 +5,7 @@
 #   make check-full                 the same, then the ABI against the one that is kept, every real matrix, ten minutes of each fuzz
 #                                   target, and the GPU tests under compute-sanitizer where there is a GPU
 #   make petsc                      install what is missing, PETSc and Open MPI among it, build libtrine_petsc for this machine: build/demo/lib
-#   make check-petsc                the same; then run the tests of libtrine_petsc
+#   make check-petsc                the same; then run the tests of libtrine_petsc, with 32-bit and with 64-bit indices of PETSc
 #   make docs                       build the documents as web pages, with the interface and all benchmarks: build/docs/index.html
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
@@ -66,7 +66,7 @@ petsc:
 	cmake --build build/demo --parallel $(JOBS)
 
 check-petsc: petsc
-	@tools/install-deps
+	@tools/install-deps --petsc --petsc64
 	cmake --preset release -B build/check -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) -DTRINE_PETSC=ON $(CMAKE_FLAGS)
 	cmake --build build/check --parallel $(JOBS) --target petsc_tests
 	tools/run-tests build/check $(JOBS) --tests-regex '^petsc[.]'
