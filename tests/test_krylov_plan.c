@@ -598,6 +598,8 @@ static void failing_operators_end_the_solve(void **state)
                         }
                         assert_true(r.outcome == TRINE_OUTCOME_CONVERGED || r.outcome == TRINE_OUTCOME_CALLBACK_FAILED);
                         any = any || r.outcome == TRINE_OUTCOME_CALLBACK_FAILED;
+                        const bool is_unknown = !which && call == 1; /* the residual of the guess */
+                        assert_true(isnan(r.residual) == is_unknown && isnan(r.first_residual) == is_unknown);
                         /* estimates of MINRES and of what is on the left are in another norm */
                         const long double before = true_residual(s.A, s.b + c * N, guess),
                                           after = true_residual(s.A, s.b + c * N, s.x + c * N);

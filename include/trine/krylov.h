@@ -110,8 +110,8 @@ typedef struct {
     int64_t best_step; /* after which x was the one returned */
     int64_t row; /* NOT_FINITE: a row of b, x or b - A x where it is so; else -1 */
     double residual; /* ||b - A x|| of the x returned, computed, not estimated (CALLBACK_FAILED: may be
-                        the estimate) */
-    double first_residual; /* of the initial guess */
+                        the estimate; NaN where the first product with A failed, of an initial guess) */
+    double first_residual; /* of the initial guess; NaN likewise */
     double rhs_norm; /* ||b|| */
     int64_t reserved[4]; /* zeros */
 } trine_krylov_result;
