@@ -125,6 +125,40 @@ static void new_values_have_pivots_of_their_own(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** New values with a zero on the diagonal, in blocks of KLU's of one row, whose pivots its refactorization does not
+ *  check. */
+static void new_values_that_are_singular_are_refused(void **state)
+{
+    (void)state;
+    static const trine_dtype dtypes[] = {TRINE_D, TRINE_Z};
+    static const trine_direct_solver solvers[] = {TRINE_SOLVER_LIBRARY, TRINE_SOLVER_GENERAL};
+    trine_context ctx = test_context();
+    for EACH(t, dtypes)
+        for EACH(s, solvers)
+            for (int zero = 0; zero < 3; zero++) {
+                trine_matrix real[2], A[2];
+                trine_direct plan;
+                trine_factor F;
+                for (int k = 0; k < 2; k++) {
+                    const double d = k ? 0 : 5;
+                    real[k] = MATRIX(ctx, 3, {0, 0, zero == 0 ? d : 2}, {0, 1, 1}, {1, 1, zero == 1 ? d : 3}, {1, 2, 1},
+                                     {2, 2, zero == 2 ? d : 4});
+                    OK(trine_matrix_copy(real[k], &A[k], TRINE_HOST, TRINE_CSR, dtypes[t]));
+                }
+                OK(trine_direct_create(
+                    ctx, &plan, A[0],
+                    &(trine_direct_options){.factor.method = TRINE_DIRECT_LU_KLU, .solver = solvers[s]}));
+                assert_int_equal(trine_direct_update(plan, A[1]), TRINE_ERR_SINGULAR);
+                OK(trine_direct_update(plan, A[0]));
+                OK(trine_direct_destroy(&plan));
+                OK(trine_factor_create(ctx, &F, A[0], &(trine_factor_options){.method = TRINE_DIRECT_LU_KLU}));
+                assert_int_equal(trine_factor_update(F, A[1]), TRINE_ERR_SINGULAR);
+                OK(trine_factor_destroy(&F));
+                for (int k = 0; k < 2; k++) OK(trine_matrix_destroy(&real[k])), OK(trine_matrix_destroy(&A[k]));
+            }
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Permutations are handed out all the same, once they are asked for. */
 static void permutations_are_there(void **state)
 {
@@ -244,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(solves_are_those_of_lapack),
                                        cmocka_unit_test(small_and_scaled_matrices_are_solved),
                                        cmocka_unit_test(new_values_have_pivots_of_their_own),
+                                       cmocka_unit_test(new_values_that_are_singular_are_refused),
                                        cmocka_unit_test(permutations_are_there),
                                        cmocka_unit_test(threads_share_a_plan),
                                        cmocka_unit_test(every_allocation_may_fail)};

@@ -128,6 +128,10 @@ static void wrong_arguments_are_refused(void **state)
     int64_t count;
     FAILS(TRINE_ERR_STATE, "there was no solve", trine_krylov_get_result(k, 0, &r, NULL));
     FAILS(TRINE_ERR_STATE, "there was no solve", trine_krylov_get_history(k, 0, NULL, NULL, &count, NULL));
+    size_t few = 0, many = 0; /* told without a look at each column */
+    OK(trine_krylov_work(k, INT64_C(1) << 10, NULL, &few, NULL));
+    OK(trine_krylov_work(k, INT64_C(1) << 40, NULL, &many, NULL));
+    assert_true(few > 0 && many == few << 30);
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", solve(NULL, &B, &X, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B is NULL", solve(k, NULL, &X, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", solve(k, &B, NULL, NULL));
@@ -594,6 +598,8 @@ static void failing_operators_end_the_solve(void **state)
                         }
                         assert_true(r.outcome == TRINE_OUTCOME_CONVERGED || r.outcome == TRINE_OUTCOME_CALLBACK_FAILED);
                         any = any || r.outcome == TRINE_OUTCOME_CALLBACK_FAILED;
+                        const bool is_unknown = !which && call == 1; /* the residual of the guess */
+                        assert_true(isnan(r.residual) == is_unknown && isnan(r.first_residual) == is_unknown);
                         /* estimates of MINRES and of what is on the left are in another norm */
                         const long double before = true_residual(s.A, s.b + c * N, guess),
                                           after = true_residual(s.A, s.b + c * N, s.x + c * N);

@@ -296,6 +296,10 @@ static void test_singular_block(void **state)
     OK(trine_precond_analyse(test_cpu(2), &p, A, &(trine_precond_options){.method = TRINE_PRECOND_ALG_TRI_BLOCK}));
     OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
     FAILS(TRINE_ERR_SINGULAR, "row 6", trine_precond_check(p, NULL));
+    double b[ROWS] = {1}, x[ROWS];
+    FAILS(TRINE_ERR_SINGULAR, "block of row 6",
+          trine_precond_apply(p, TRINE_N, NULL, &(trine_dense){b, ROWS, 1, ROWS, TRINE_COLMAJOR},
+                              &(trine_dense){x, ROWS, 1, ROWS, TRINE_COLMAJOR}, NULL));
     trine_precond_destroy(&p);
     trine_matrix_destroy(&A);
 }

@@ -92,9 +92,9 @@ TRINE_API trine_status trine_krylov_set_reference(trine_krylov plan, const trine
 
 /** Solve A X = B for n x nrhs blocks of A's dtype in the context's space, in either layout; X is not B. All
  *  right-hand sides go through the same steps; those that have converged are frozen. A zero column of B gives a zero
- *  column of X without a step. Returns TRINE_SUCCESS if all have converged, else the status that ended the
- *  iteration: that of a callback, or TRINE_ERR_NO_CONVERGENCE with a sentence on the first right-hand side that did
- *  not. X is then the iterate with the smallest residual of each. Results are the same bits in every run with the
+ *  column of X without a step. Returns the status of a callback that failed, even if all have converged by then;
+ *  TRINE_SUCCESS if all have converged, else TRINE_ERR_NO_CONVERGENCE with a sentence on the first right-hand side that
+ *  did not. X is then the iterate with the smallest residual of each. Results are the same bits in every run with the
  *  same operators, and do not depend on the number of threads. Allocates nothing. On a GPU it waits for its end,
  *  but for the last writing of X, which is in order on exec's stream; it cannot be recorded in a CUDA graph
  *  (TRINE_ERR_STATE). Where A and M can be (info.capturable), the device makes the loop from CUDA 12.4 on, and the
@@ -110,8 +110,8 @@ typedef struct {
     int64_t best_step; /* after which x was the one returned */
     int64_t row; /* NOT_FINITE: a row of b, x or b - A x where it is so; else -1 */
     double residual; /* ||b - A x|| of the x returned, computed, not estimated (CALLBACK_FAILED: may be
-                        the estimate) */
-    double first_residual; /* of the initial guess */
+                        the estimate; NaN where the first product with A failed, of an initial guess) */
+    double first_residual; /* of the initial guess; NaN likewise */
     double rhs_norm; /* ||b|| */
     int64_t reserved[4]; /* zeros */
 } trine_krylov_result;

@@ -129,7 +129,7 @@ TRINE_API trine_status trine_precond_memory(trine_context ctx, trine_matrix A, c
 
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
  *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
- *  above).
+ *  above); on a CPU apply refuses those of ALG_TRI_BLOCK (TRINE_ERR_SINGULAR).
  *  TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);

@@ -188,7 +188,17 @@ static trine_status sort_columns(trine_factor F)
     return state->sorted ? TRINE_SUCCESS : failure(c, "sort of its factors");
 }
 
-/** New values with the pivots that are there; false: it cannot be. */
+/** The smallest pivot over the largest; 0 where one is zero or NaN. */
+static double pivot_ratio(trine_factor F)
+{
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    is_complex(F) ? klu_z_rcond(state->symbolic, state->numeric, c) : klu_rcond(state->symbolic, state->numeric, c);
+    return c->rcond;
+}
+
+/** New values with the pivots that are there; false: it cannot be. KLU itself does not look at the pivots of blocks of
+ *  one row. */
 static bool refactorize(trine_factor F, const struct factor_input *in)
 {
     struct klu_state *state = F->state;
@@ -198,7 +208,7 @@ static bool refactorize(trine_factor F, const struct factor_input *in)
                                                     state->symbolic, state->numeric, c)
                                    : klu_refactor(state->offsets, (int *)in->indices, (double *)in->values,
                                                   state->symbolic, state->numeric, c);
-    return done && c->status == KLU_OK;
+    return done && c->status == KLU_OK && pivot_ratio(F) > 0;
 }
 
 /* -------------------------------------------------------------- extraction */
@@ -359,11 +369,7 @@ static trine_status numeric(trine_factor F)
     F->nnz_L = state->numeric->lnz;
     if (!F->has_parts) F->nnz_U = state->numeric->unz + state->numeric->nzoff;
 done:
-    if (!status) {
-        is_complex(F) ? klu_z_rcond(state->symbolic, state->numeric, &state->common)
-                      : klu_rcond(state->symbolic, state->numeric, &state->common);
-        factor_warn_if_nearly_singular(F, state->common.rcond);
-    }
+    if (!status) factor_warn_if_nearly_singular(F, pivot_ratio(F));
     return status;
 }
 

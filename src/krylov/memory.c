@@ -62,6 +62,16 @@ static void place_column(const krylov_parameters *p, struct layout *l, krylov_co
     if (c) *c = parts;
 }
 
+/** The same of nrhs columns, c NULL: how much, without looking at each. */
+static void place_columns(const krylov_parameters *p, struct layout *l, int64_t nrhs, krylov_column *c)
+{
+    for (int64_t i = 0; c && i < nrhs; i++) place_column(p, l, &c[i]);
+    if (c) return;
+    struct layout one = {NULL, 0};
+    place_column(p, &one, NULL);
+    l->used += (size_t)nrhs * one.used;
+}
+
 /** Where all arrays of a work lie: in `l`, in the context's space, and in `h`, of the host; w NULL: how much there is
  *  of them. False: more than any memory has. */
 static bool lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct krylov_work *w, struct layout *l,
@@ -69,9 +79,10 @@ static bool lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct kryl
 {
     const krylov_parameters *p = &plan->parameters;
     const int64_t line = 16, stride = (plan->base.n + line - 1) / line * line; /* columns begin at cache lines */
+    enum { SCALARS = 1 << 8 }; /* of a column, and what its arrays are padded by */
     const double k = basis_size(p);
-    const double bytes =
-        16.0 * (double)nrhs * ((double)stride * (count_inner(p) + OUTER_VECTORS) + k * k + (double)p->history);
+    const double bytes = 16.0 * (double)nrhs *
+                         ((double)stride * (count_inner(p) + OUTER_VECTORS) + k * k + (double)p->history + SCALARS);
     if (bytes > 1e18) return false;
     struct krylov_work unused = {0};
     const bool counts = !w;
@@ -91,7 +102,7 @@ static bool lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct kryl
     }
     w->own_columns = place(l, nrhs, sizeof *w->own_columns);
     w->columns = plan->base.ctx->cuda ? place(h, nrhs, sizeof *w->columns) : w->own_columns;
-    for (int64_t i = 0; i < nrhs; i++) place_column(p, l, counts ? NULL : &w->columns[i]);
+    place_columns(p, l, nrhs, counts ? NULL : w->columns);
     w->reported = place(h, nrhs, sizeof *w->reported);
     w->most_sums = count_sums(p);
     w->program.instructions = place(h, 2 * (int64_t)count_sums(p) + 8, sizeof *w->program.instructions);

@@ -211,7 +211,7 @@ static trine_status begin(struct krylov_work *w, bool use_guess)
     for (int64_t i = 0; i < w->nrhs; i++) w->reported[i] = -1;
     TRY(krylov_do(w, KRYLOV_RESET, 0, 0));
     krylov_dot(w, 0, w->b, w->b);
-    TRY(run_outer_then(w, KRYLOV_EVERY, KRYLOV_BEGIN, 0));
+    TRY(run_outer_then(w, KRYLOV_EVERY, KRYLOV_BEGIN, use_guess));
     TRY(plan->backend->find_rows(w, w->b));
     krylov_combine(w, w->x, C_ZERO, w->b, C_ZERO, NULL);
     TRY(krylov_run_outer(w, use_guess ? KRYLOV_CLEARS : KRYLOV_EVERY));

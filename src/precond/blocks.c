@@ -231,7 +231,9 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     const int k = place_of(p, call->op);
     const trine_gtsv_options o = options_for(k);
     const trine_dense D = blocks_of(p, call);
-    if (p->pivot_row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "a block of alg-tri-block has no inverse");
+    if (p->pivot_row >= 0)
+        return trine_fail(TRINE_ERR_SINGULAR, "alg-tri-block: the block of row %lld has no inverse",
+                          (long long)p->pivot_row);
     TRY(pick(p, call->B, &D, call->stream));
     TRY(trine_bgtfs(p->base.ctx, t, s->rows, 2, cols, &o, s->factor[k], s->factor_bytes[k], D.data, D.ld, D.data, D.ld,
                     (char *)D.data + vector_bytes(p, call->work->base.max_nrhs),

@@ -36,6 +36,9 @@ __attribute__((format(printf, 2, 3))) int fail(enum exit_code code, const char *
 /** The same for a status of the library, with its sentence. */
 int fail_status(trine_status status);
 
+/** Everything has been printed: code, or EXIT_FILE, which is then told, where standard output does not take it. */
+int finish_output(int code);
+
 /** Print "trine: kind: message" as one line on stderr. */
 void say(const char *kind, const char *message);
 

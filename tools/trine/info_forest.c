@@ -1,4 +1,5 @@
 /* trine info --forest: how much of a matrix's weight factors of its graph cover, and how long paths and cycles are. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -117,15 +118,23 @@ static void print_lengths(const char *what, const int64_t *histogram)
     }
 }
 
+/** A row of the table of coverages; "-" where there is nothing to cover. */
+static void print_coverages(const char *what, const double *coverages, int count)
+{
+    printf("  %-20s", what);
+    for (int i = 0; i < count; i++)
+        if (isnan(coverages[i])) printf("  %6s", "-");
+        else printf("  %.4f", coverages[i]);
+    printf("\n");
+}
+
 static void print_text(const struct forest_statistics *s)
 {
     printf("\nweight off the diagonal that is covered\n");
-    printf("  beside the diagonal   %.4f\n", s->identity);
+    print_coverages("beside the diagonal", &s->identity, 1);
     printf("  [0,n]-factor, n =          1       2       3       4\n");
-    printf("    five rounds         %.4f  %.4f  %.4f  %.4f\n", s->parallel[0], s->parallel[1], s->parallel[2],
-           s->parallel[3]);
-    printf("    greedy              %.4f  %.4f  %.4f  %.4f\n", s->sequential[0], s->sequential[1], s->sequential[2],
-           s->sequential[3]);
+    print_coverages("  five rounds", s->parallel, FOREST_DEGREES);
+    print_coverages("  greedy", s->sequential, FOREST_DEGREES);
     printf("forest      %s paths, the longest of %s vertices; %s cycles were opened\n", grouped(s->paths),
            grouped(s->longest), grouped(s->cycles));
     if (s->paths) print_lengths("path", s->path_lengths);

@@ -46,10 +46,11 @@ static int run(int argc, char **argv)
     return fail(EXIT_USAGE, "there is no command \"%s\"; `trine --help` lists them", name);
 }
 
-int main(int argc, char **argv)
+int finish_output(int code)
 {
-    int code = run(argc, argv);
     if (fflush(stdout) && code == EXIT_OK)
-        code = fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
+        return fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
     return code;
 }
+
+int main(int argc, char **argv) { return finish_output(run(argc, argv)); }

@@ -52,7 +52,7 @@ static error_t parse_outer(int key, char *arg, struct argp_state *state)
     if (key == ARGP_KEY_ERROR) input->bad = bad_argument(state);
     if (key == KEY_HELP || key == KEY_USAGE) {
         argp_help(state->root_argp, stdout, key == KEY_HELP ? ARGP_HELP_STD_HELP : ARGP_HELP_USAGE, state->name);
-        exit(EXIT_OK);
+        exit(finish_output(EXIT_OK));
     }
     return ARGP_ERR_UNKNOWN;
 }

@@ -209,11 +209,17 @@ void json_boolean(const char *key, bool value)
     printf(value ? "true" : "false");
 }
 
+/** JSON has no NaN and no Inf. */
+static void print_number(double value)
+{
+    if (isfinite(value)) printf("%.9g", value);
+    else printf("null");
+}
+
 void json_number(const char *key, double value)
 {
     json_key(key);
-    if (isfinite(value)) printf("%.9g", value);
-    else printf("null");
+    print_number(value);
 }
 
 void json_integers(const char *key, const int64_t *values, int64_t count)
@@ -226,8 +232,12 @@ void json_integers(const char *key, const int64_t *values, int64_t count)
 void json_numbers(const char *key, const double *values, int64_t count)
 {
     json_key(key);
-    for (int64_t i = 0; i < count; i++) printf("%s%.9g", i ? ", " : "[", values[i]);
-    printf("%s", count ? "]" : "[]");
+    putchar('[');
+    for (int64_t i = 0; i < count; i++) {
+        if (i) printf(", ");
+        print_number(values[i]);
+    }
+    putchar(']');
 }
 
 void json_strings(const char *key, const struct strings *values)

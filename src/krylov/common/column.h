@@ -74,7 +74,7 @@ typedef enum {
     KRYLOV_NO_STEP,
     KRYLOV_RESET, /* of columns with any flags */
     KRYLOV_NOTHING, /* the same: there is nothing to solve */
-    KRYLOV_BEGIN, /* sum 0: ||b||^2 */
+    KRYLOV_BEGIN, /* sum 0: ||b||^2; j: is there an initial guess? */
     KRYLOV_REFERENCE, /* sum 0: ||X||^2 of the known solution */
     KRYLOV_RESIDUAL, /* sum 0: ||b - A x||^2: converged, ended, or into a cycle; j: is it the first? */
     KRYLOV_ERROR, /* sum 0: ||x - X||^2 */

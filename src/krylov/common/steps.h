@@ -15,7 +15,8 @@ KRYLOV_BOTH void krylov_end(krylov_column *c, trine_krylov_outcome outcome)
     c->flags &= ~(unsigned)(KRYLOV_OPEN | KRYLOV_RUNNING);
 }
 
-KRYLOV_BOTH void krylov_begin(krylov_column *c, const krylov_parameters *p)
+/** has_guess: the residual of the first x is not known before b - A x is computed, and NaN until then. */
+KRYLOV_BOTH void krylov_begin(krylov_column *c, const krylov_parameters *p, bool has_guess)
 {
     c->coefficients[C_ZERO] = krylov_real(0);
     c->coefficients[C_ONE] = krylov_real(1);
@@ -28,12 +29,13 @@ KRYLOV_BOTH void krylov_begin(krylov_column *c, const krylov_parameters *p)
     c->stagnant = c->steps = c->restarts = c->best_step = 0;
     c->matrix_scale = 0;
     c->is_pending = c->claimed = false;
-    if (p->history) c->residuals[0] = c->rhs_norm;
     if (!isfinite(c->rhs_norm)) krylov_end(c, TRINE_OUTCOME_NOT_FINITE);
     if (c->rhs_norm == 0) {
         c->flags |= KRYLOV_CLEARS;
         krylov_end(c, TRINE_OUTCOME_CONVERGED);
     }
+    if (has_guess && (c->flags & KRYLOV_OPEN)) c->first_residual = c->residual = NAN;
+    if (p->history) c->residuals[0] = c->residual;
 }
 
 /** The x of the end is the best one, whatever happened since. */
@@ -108,7 +110,7 @@ KRYLOV_BOTH void krylov_end_without_residual(krylov_column *c, bool is_after_cyc
 {
     if (is_after_cycle) c->residual = c->best_estimate * c->scale;
     if (c->residual < c->best_residual) c->best_step = c->steps;
-    krylov_choose_x(c, c->residual);
+    if (!isnan(c->residual)) krylov_choose_x(c, c->residual); /* else the guess is the only x there is */
     krylov_end(c, TRINE_OUTCOME_CALLBACK_FAILED);
 }
 
@@ -129,9 +131,9 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_NOTHING:
         c->sums[0].re = c->sums[0].im = 0;
         c->sums[0].exponent = 0;
-        krylov_begin(c, p);
+        krylov_begin(c, p, false);
         break;
-    case KRYLOV_BEGIN: krylov_begin(c, p); break;
+    case KRYLOV_BEGIN: krylov_begin(c, p, j); break;
     case KRYLOV_REFERENCE: c->reference_norm = krylov_sum_root(c->sums[0]); break;
     case KRYLOV_RESIDUAL: krylov_residual(c, p, j); break;
     case KRYLOV_ERROR:
