@@ -170,6 +170,28 @@ static void rows_and_columns_may_have_any_scale(void **state)
         }
 }
 
+/** Columns, or with T rows, of scales so unlike that entries of inverses underflow: T[i,k] over T[i,i] where column k
+ *  has the smallest scale and column i the largest. Nothing is inverted then; on a GPU that is not looked for. */
+static void entries_that_underflow_are_not_used(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        struct problem P = make_problem(300, sparse_random, true, false, false, false, 12);
+        const double scale = t == TRINE_D || t == TRINE_Z ? 1e200 : 1e22;
+        for (int64_t i = 0; i < P.n; i++)
+            for (int64_t k = P.offsets[i]; k < P.offsets[i + 1]; k++)
+                P.values[k] *= P.indices[k] < P.n / 2 ? 1 / scale : scale;
+        struct fixture f = open_problem(P, t, false);
+        set_plan(&f, (trine_triangular_options){
+                         .method = TRINE_TRI_PARTITIONED_INVERSE, .ops = TRINE_N | TRINE_T, .partition.levels = 5});
+        assert_int_equal(info_of(&f).substituted_rows, 2 * P.n);
+        solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+        solve_and_check(&f, TRINE_T, 1, TRINE_COLMAJOR, false, 1, true);
+        close_fixture(&f);
+    }
+}
+
 /** The largest residual of a row over eps times the size of its terms. */
 static double componentwise_error(const struct problem *P, const double *b, const double *x)
 {
@@ -293,6 +315,7 @@ int main(void)
         cmocka_unit_test(memory_stays_below_its_limit),
         cmocka_unit_test(inverses_that_grow_are_not_used),
         cmocka_unit_test(rows_and_columns_may_have_any_scale),
+        cmocka_unit_test(entries_that_underflow_are_not_used),
         cmocka_unit_test(refinement_mends_small_components),
         cmocka_unit_test(new_values_leave_nothing_of_the_old_ones),
         cmocka_unit_test(structures_are_solved_in_groups_of_any_size),

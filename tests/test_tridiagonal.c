@@ -250,6 +250,34 @@ static void refinement_makes_general_systems_componentwise_backward_stable(void 
                     100);
 }
 
+/** One column of op(A) in a unit of its own, with any pivoting. A GPU makes one step, which is not enough. */
+static void refinement_mends_what_a_column_of_another_scale_costs(void **state)
+{
+    (void)state;
+    static const int64_t few[] = {3, 31, 33, 64, 65, 255, 257, 1000, 20000};
+    if (test_on_gpu()) skip();
+    for (size_t k = 0; k < sizeof few / sizeof *few; k++)
+        for (int variant = 0; variant < 32; variant++) {
+            const trine_dtype t = all_dtypes[variant % 4];
+            const int exponent = (variant & 4 ? 1 : -1) * (eps_of(t) > 1e-10 ? 80 : 900);
+            const trine_gtsv_options options = {
+                .refine = 1, .cyclic = variant >> 3 & 1, .op = variant & 16 ? TRINE_H : TRINE_N};
+            linear_system s = new_tridiagonal(t, few[k], 2, options);
+            const int64_t column = 2 * s.n / 3;
+            fill_system(&s, (uint64_t)variant, 1);
+            for (int b = -1; b <= 1; b++) {
+                const int64_t at = element_of_band(&s, options.op == TRINE_N ? (column - b + s.n) % s.n : column, b);
+                put(t, s.matrix, at, ldexpl(1, exponent) * get(t, s.matrix, at));
+            }
+            OK(solve_system(&s));
+            const double error = backward_error(&s, s.D) / eps_of(t);
+            if (!(error <= 50))
+                fail_msg("dtype %d, n %lld, variant %d: backward error %.3g eps", (int)t, (long long)s.n, variant,
+                         error);
+            free_system(&s);
+        }
+}
+
 /** In two passes 2 rows are left of a tile, and what is behind the last whole one stays as it is: here one to three
  *  rows, for as many tiles as make the coarse system one row longer than a partition. */
 static void cyclic_systems_with_a_row_behind_their_tiles_are_solved(void **state)
@@ -702,6 +730,7 @@ int main(void)
         cmocka_unit_test(every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme),
         cmocka_unit_test(systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes),
         cmocka_unit_test(refinement_makes_general_systems_componentwise_backward_stable),
+        cmocka_unit_test(refinement_mends_what_a_column_of_another_scale_costs),
         cmocka_unit_test(cyclic_systems_with_a_row_behind_their_tiles_are_solved),
         cmocka_unit_test(refinement_holds_on_every_path_of_a_gpu_with_every_shape),
         cmocka_unit_test(cyclic_and_transposed_systems_of_every_size_are_solved),

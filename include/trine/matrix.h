@@ -174,7 +174,7 @@ TRINE_API trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_
  *  time are bounded by the size of the file. A file beyond a limit is TRINE_ERR_FORMAT. */
 typedef struct {
     int64_t max_rows; /* rows and columns of a matrix, rows x columns of vectors in a coordinate file; 0: 2^20, or 16
-                         for each byte of * the file as it lies on the disk if that is more */
+                         for each byte of the file as it lies on the disk if that is more */
     int64_t max_text; /* bytes that a gzipped file inflates to; 0: 2^26, or 64 for each byte of the file if that is
                          more */
     int64_t reserved[4]; /* zeros */

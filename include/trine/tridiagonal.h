@@ -37,7 +37,9 @@ typedef enum {
     TRINE_PIVOT_NONE,           /* never exchange: diagonally dominant or positive definite systems only */
     TRINE_PIVOT_PARTIAL,        /* the larger coefficient, as LAPACK does */
     TRINE_PIVOT_SCALED_PARTIAL, /* the larger coefficient relative to its row's scale: invariant under scaling of
-                                   rows */
+                                   rows. A column of op(A) far larger than the others makes its rows count too little:
+                                   small then are residuals beside their largest coefficient times the largest
+                                   unknown, no more, without refine. PARTIAL is invariant under scaling of columns */
     /* Blocks and bands only: whole block rows compete by the determinants of their blocks (Klein 2024, Section
      * 2.5.3). These lose digits that row exchanges inside a panel, which the schemes above do, keep. */
     TRINE_PIVOT_PARTIAL_DETERMINANT,
@@ -118,7 +120,9 @@ typedef struct {
     int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never
                               used */
     int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise
-                              backward error small. Costs another solve and n*nrhs elements of workspace */
+                              backward error small. Costs another solve and n*nrhs elements of workspace. On a CPU
+                              trine_gtsv takes twice those elements, and goes on, with the other pivoting too, where
+                              the error is above 24 eps after that step */
     trine_transpose op;    /* solve op(A) X = D; 0 = TRINE_N */
     int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
@@ -134,8 +138,8 @@ typedef struct {
 } trine_gtsv_options;
 
 /** Bytes of workspace for trine_gtsv. GPU: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
- *  system is solved by stages); CPU: about 7 % of n (4 + nrhs) elements with automatic partitions. n nrhs more with
- *  refinement. */
+ *  system is solved by stages); CPU: about 7 % of n (4 + nrhs) elements with automatic partitions. With refinement n
+ *  nrhs more, on a CPU twice that. */
 TRINE_API trine_status trine_gtsv_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs,
                                             const trine_gtsv_options *options, size_t *bytes);
 
@@ -223,7 +227,7 @@ TRINE_API trine_status trine_bgtfs(trine_context ctx, trine_dtype t, int64_t row
  * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward
  * error is more than 24 eps after the step of refinement, that right-hand side is solved row by row in one sequence,
  * by Gaussian elimination of the bands as in LAPACK's gbsv, from either end and with other pivot rows if need be,
- * and the best of these solutions is kept: slow (one thread, on a GPU one warp, up to ten eliminations), but it
+ * and the best of these solutions is kept: slow (one thread, on a GPU one warp, up to twelve eliminations), but it
  * keeps small entries of solutions that grow or fade by many orders of magnitude, as those of random bands with kl
  * unlike ku do. Right-hand sides whose error is at most eps are not corrected at all. */
 

@@ -29,6 +29,7 @@ struct partitioned_side {
     double *sizes, *inverses;
     struct growth_found *found; /* for each thread */
     int64_t bad_row;          /* first row with a zero or NaN pivot, -1 if none */
+    bool may_underflow; /* rows or columns are scaled so unlike that entries of inverses may vanish or lose digits */
 };
 
 static inline const struct partitioned_side *part_of(const struct triangular_solve *s) { return s->part; }

@@ -5,7 +5,9 @@
  *
  * Rows are taken times the power of two that makes their largest coefficient 2 to 4, and the largest coefficient of a
  * column is its pivot, so that nothing depends on how rows were scaled. A row that is no pivot row for long may lose
- * its digits where solutions grow: the weights of rows with large residuals are raised then. Of the factors,
+ * its digits where solutions grow: the weights of rows with large residuals are raised then. So may rows
+ * whose largest coefficient is in a column of another scale than the others: rows count by the median of their
+ * coefficients then. Of the factors,
  * SEQUENTIAL_STRIDE elements a row, row j has the pivot row of column j from the diagonal on (below + above + 1
  * elements; below, above: bands), the multipliers of the rows behind (below) and how far behind row j its pivot row
  * was.
@@ -16,7 +18,7 @@
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
 #define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
-#define SEQUENTIAL_ATTEMPTS 10
+#define SEQUENTIAL_ATTEMPTS 12 /* the last two with weights by medians */
 #define SEQUENTIAL_STRIDE(s) (2 * (s)->below + (s)->above + 2)
 
 /** The bands of op(A) on which row i has elements. */
@@ -165,6 +167,27 @@ PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const 
     }
     return worst;
 }
+/** The weights by which rows count by the median of their coefficients that are not zero, whatever a column of another
+ *  scale than the others has in them. */
+PANEL_TEMPLATE PANEL_INLINE void FN(weigh_by_medians)(const block_matrix *A, T *weights)
+{
+    for (int64_t i = 0; i < A->n; i++) {
+        const R scale = FN_OF_T(row_scale)(A, i);
+        const int first = FN(first_band)(A, i), last = FN(last_band)(A, i);
+        R median = 1;
+        for (int k = first; k <= last; k++) {
+            const R size = ABS1(TIMES(GIVEN_BAND(A, i, k), scale));
+            int smaller = 0, larger = 0;
+            for (int j = first; j <= last; j++) {
+                const R other = ABS1(TIMES(GIVEN_BAND(A, i, j), scale));
+                smaller += other > 0 && (other < size || (other == size && j < k));
+                larger += other > size || (other == size && j > k);
+            }
+            if (size > 0 && (larger == smaller || larger == smaller + 1)) median = size;
+        }
+        weights[i] = FROM_REAL(SMALLER_POWER(1 / median));
+    }
+}
 /** best := x if its error is less. */
 PANEL_TEMPLATE PANEL_INLINE void FN(keep_better)(const block_matrix *A, const T *x, R error, T *best, R *least)
 {
@@ -190,7 +213,8 @@ PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const se
     return error;
 }
 /** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the
- *  other one, and then again from the better one, with pivot decisions that weigh the rows whose errors were large.
+ *  other one, then again from the better one, with pivot decisions that weigh the rows whose errors were large, and
+ *  last from both with weights by medians.
  *  Of all solutions the best one is kept. factors: SEQUENTIAL_STRIDE + 2 elements a row. given: x is a solution
  *  already. `shared`: errors, of the best solution and of the last one, that the lanes tell each other. Returns the
  *  row without a pivot, or -1. */
@@ -212,10 +236,14 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A
     }
     for (int attempt = 0; attempt < SEQUENTIAL_ATTEMPTS; attempt++) {
         const bool first_is_better = error[0] < error[1] && FN(new_sequence)(A, reversed).below > 0;
-        const int order = attempt < 2 ? attempt : !first_is_better;
+        const bool by_medians = attempt >= SEQUENTIAL_ATTEMPTS - 2;
+        const int order = attempt < 2 || by_medians ? attempt % 2 : !first_is_better;
         const sequence_of_rows s = FN(new_sequence)(A, order ? !reversed : reversed);
-        if (attempt >= 2 && (!(error[order] < none) || s.below == 0)) break; /* nothing to choose from */
+        if (attempt >= 2 && (s.below == 0 || !residual || (!by_medians && !(error[order] < none))))
+            continue; /* nothing to choose from */
         for (int64_t i = LANE; i < A->n && order != last; i += LANES) weights[i] = FROM_REAL(1);
+        TOGETHER();
+        if (LANE == 0 && by_medians) FN_OF_T(weigh_by_medians)(A, weights);
         TOGETHER();
         last = order;
         const int64_t row = FN(factor_sequentially)(A, &s, weights, factors, rows, given);

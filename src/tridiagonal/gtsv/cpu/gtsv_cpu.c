@@ -18,8 +18,10 @@ enum {
     ROWS_AT_ONCE = 8192,              /* of a loop over rows; */
     GROUPS_AT_ONCE = 4,               /* over groups of LANES partitions */
     RPTS_CPU_PARTITION = 32,
-    TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a
-                                         partition is solved again */
+    TOLERANCE = 16,                   /* rounding errors of a row's terms that its residual may have before a
+                                         partition is solved again, */
+    LARGE_ERROR = 24,                 /* and before another step of refinement, */
+    MOST_STEPS = 8                    /* of which there are no more */
 };
 
 /* The loops over the lanes of a tile: functions of their own, where GCC vectorizes them best, compiled for wider
@@ -130,7 +132,7 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     const int direct_rows = o->cyclic || o->partition ? WHOLE_ROWS : SERIAL_ROWS;
     if (!o->partition) o->partition = RPTS_CPU_PARTITION;
     rpts_make_plan(n, nrhs, o->cyclic, o->partition, direct_rows, plan);
-    return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
+    return rpts_bytes(n, nrhs, plan->elements, 2 * o->refine, t, bytes); /* right-hand sides, corrections */
 }
 
 trine_status gtsv_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
