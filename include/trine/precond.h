@@ -115,8 +115,8 @@ typedef struct {
 } trine_precond_options;
 
 /** Pattern of the square A (CSR or CSC, host or device, without duplicates), copied. options NULL = automatic. May
- *  synchronize;
- *  allocates all that numeric and apply need, unless the method says that its patterns depend on values (MOS_A, ILUT).
+ *  synchronize. Allocates all that numeric and apply need, unless the method says that its patterns depend on values
+ *  (MOS_A, ILUT).
  *  TRINE_ERR_STRUCTURE: not square, offsets or indices that do not fit, duplicates (names the row).
  *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
@@ -129,8 +129,7 @@ TRINE_API trine_status trine_precond_memory(trine_context ctx, trine_matrix A, c
 
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
  *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
- *  above).
- *  TRINE_ERR_STATE: beside another thread's apply. */
+ *  above). TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);
 /** TRINE_ERR_SINGULAR (IC0: TRINE_ERR_NOT_DEFINITE) with the row of the first zero pivot of the last numeric,
