@@ -22,7 +22,7 @@ from report_petsc import petsc_section
 from report_plots import DTYPES, generic_table, ok, short, solver, unique
 from report_precond import precond_section
 from report_spmv import spmv_section
-from report_summary import summary
+from report_summary import headline_plot, summary
 from report_supernodal import supernodal_section
 from report_triangular import triangular_section
 from report_tridiagonal import numerics_section, tridiag_section
@@ -124,6 +124,7 @@ def make_pages(groups):
         plain = records if suite in ("supernodal", "spmv", "forest", "precond", "petsc") else [r for r in records if not r.get("sweep")]
         if plain:
             pages[f"{suite}-{device}"] = ABOUT.get(suite, TIMES), section(suite, device, plain, save)
+    save("headlines", headline_plot(groups))
     pages["figure17-yamazaki2020"] = TIMES, figure_17(groups, save)
     for device in unique(device for _, device in groups):
         sweeps = [r for (suite, d), records in groups.items() if d == device and suite in ("sptrsv", "sptrsm") for r in records if r.get("sweep")]

@@ -31,9 +31,9 @@ def short(value, digits=3):
     return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.1e}"
 
 
-def table(head, rows):
-    """Markdown; the first column left, the others right."""
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+def table(head, rows, words=1):
+    """Markdown; the first columns, so many as hold words, left, the others right."""
+    lines = ["| " + " | ".join(head) + " |", "|---" * words + "|--:" * (len(head) - words) + "|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
@@ -116,6 +116,46 @@ class Svg:
 
     def finish(self):
         return "\n".join(self.parts + ["</svg>"]) + "\n"
+
+
+def strip_plot(title, axis, below, above, sections, note):
+    """sections: [(heading, [(row, values)])]. A row a line, a dot a value on a logarithmic x axis, a bar at their geometric mean; `below` and `above`
+    name the two sides of 1."""
+    values = [v for _, rows in sections for _, found in rows for v in found]
+    left, right, top, step = 30 + 6.2 * max(len(row) for _, rows in sections for row, _ in rows), 60, 62, 26
+    lines = sum(1 + len(rows) for _, rows in sections)
+    width, height = int(left + 620), top + step * lines + 74
+    low, high = 0.8 * min(*values, 1), 1.25 * max(*values, 1)
+    svg = Svg(width, height, title)
+
+    def x_of(value):
+        return left + (width - left - right) * math.log(value / low) / math.log(high / low)
+
+    bottom = top + step * lines
+    svg.parts.append(f'<rect x="{left:.1f}" y="{top}" width="{x_of(1) - left:.1f}" height="{bottom - top}" fill="{COLOURS[1]}" fill-opacity="0.08"/>')
+    for tick in ticks(low, high):
+        svg.line(x_of(tick), top, x_of(tick), bottom)
+        svg.text(x_of(tick), bottom + 18, short(tick))
+    svg.line(x_of(1), top, x_of(1), bottom, "#222222")
+    svg.text(x_of(1) - 8, top - 8, below, "end")
+    svg.text(x_of(1) + 8, top - 8, above, "start")
+    y = top - 0.5 * step
+    for heading, rows in sections:
+        y += step
+        svg.text(left - 10, y + 4, heading, "end", 'font-weight="bold"')
+        for row, found in rows:
+            y += step
+            mean = geometric_mean(found)
+            svg.text(left - 10, y + 4, row, "end")
+            svg.line(left, y, width - right, y, "#eeeeee")
+            colour = COLOURS[0 if mean >= 1 else 1]
+            svg.parts += [f'<circle cx="{x_of(v):.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity="0.3"/>' for v in sorted(found)]
+            svg.parts.append(f'<rect x="{x_of(mean) - 2:.1f}" y="{y - 9:.1f}" width="4" height="18" fill="{colour}"/>')
+            svg.text(width - right + 10, y + 4, short(mean), "start", 'font-weight="bold"')
+    svg.line(left, bottom, width - right, bottom, "#222222")
+    svg.text((left + width - right) / 2, bottom + 40, axis)
+    svg.text(16, bottom + 62, note, "start")
+    return svg.finish()
 
 
 def dot_plot(title, axis, rows, series, from_zero=False):

@@ -1,7 +1,7 @@
 """The first page of the benchmarks: what auto makes of each peer, a row a kind of solve, and the plots that show it. Used by report.py."""
 from statistics import harmonic_mean
 
-from report_plots import DTYPES, geometric_mean, is_by_columns, ok, short, table, unique
+from report_plots import DTYPES, geometric_mean, is_by_columns, ok, short, strip_plot, table, unique
 from report_whole import whole_rows
 from report_spmv import kind_of_product
 
@@ -39,36 +39,53 @@ def plain_of(records):
     return [r for r in records if not r.get("sweep") or r["sweep"] == "spd"]
 
 
-def headlines(groups):
-    """README's table: what auto makes of each peer, on a GPU and on two cores. A row whose records are not there is left out."""
+def headline_rows(groups):
+    """What the README shows of a GPU and of two cores, each a list of (title, a mean, part of the row -> ratios). A row whose records are not there is
+    left out."""
     def row(title, suite, device, peer, mean, parts):
         """parts: what of ratios_of_auto -> its name in the row."""
         ratios = ratios_of_auto(plain_of(groups.get((suite, device), [])))
-        values = [list(ratios.get((what, peer), {}).values()) for what in parts]
-        if not all(values):
-            return []
-        means = ", ".join(f"{mean(v):.1f} {name}".rstrip() for v, name in zip(values, parts.values()))
-        name = {harmonic_mean: "harmonic", geometric_mean: "geometric"}[mean]
-        return [[title.format(len(values[0])), f"{means} ({name} {'means' if len(parts) > 1 else 'mean'}; least {min(map(min, values)):.2f})"]]
+        values = {name: list(ratios.get((what, peer), {}).values()) for what, name in parts.items()}
+        return [(title.format(len(next(iter(values.values())))), mean, values)] if all(values.values()) else []
 
     gpu = next((device for _, device in groups if not device.startswith("cpu")), "")
-    rows = row("triangular solve, one right-hand side, {} matrices", "sptrsv", gpu, "cusparse", harmonic_mean,
-               {"forward, the eleven": "forward", "backward, the eleven": "backward"})
-    rows += row("triangular solve forward, several right-hand sides, {} matrices", "sptrsm", gpu, "cusparse", geometric_mean,
-                {f"forward, {n} right-hand sides": f"with {n}" for n in (8, 32, 64)})
-    rows += row("with Cholesky and LU factors as dense panels, {} factors", "supernodal", gpu, "cusparse", geometric_mean, {"L": "for L", "L^T": "for L^T"})
-    rows += row("tridiagonal with pivoting, 2^24 rows and more", "tridiag", gpu, "cusparse gtsv2", geometric_mean,
-                {f"gtsv, {t}, 2^24 rows and more": t for t in ("single", "double")})
-    products = "product with a vector, double, {} matrices", {"double, beta = 0": ""}
-    rows += row(products[0], "spmv", gpu, "the fastest", geometric_mean, products[1])
+    there = row("triangular solve, one right-hand side, {} matrices", "sptrsv", gpu, "cusparse", harmonic_mean,
+                {"forward, the eleven": "forward", "backward, the eleven": "backward"})
+    there += row("triangular solve forward, several right-hand sides, {} matrices", "sptrsm", gpu, "cusparse", geometric_mean,
+                 {f"forward, {n} right-hand sides": f"with {n}" for n in (8, 32, 64)})
+    there += row("with Cholesky and LU factors as dense panels, {} factors", "supernodal", gpu, "cusparse", geometric_mean, {"L": "for L", "L^T": "for L^T"})
+    there += row("tridiagonal with pivoting, 2^24 rows and more", "tridiag", gpu, "cusparse gtsv2", geometric_mean,
+                 {f"gtsv, {t}, 2^24 rows and more": t for t in ("single", "double")})
+    there += row("product with a vector, double, {} matrices", "spmv", gpu, "the fastest", geometric_mean, {"double, beta = 0": ""})
     cpu = "cpu-2t"
     here = row("triangular solve beside MKL, one right-hand side, {} matrices", "sptrsv", cpu, "mkl", geometric_mean, {"forward": "forward", "backward": "backward"})
-    here += row(products[0].replace("vector,", "vector beside MKL,"), "spmv", cpu, "the fastest", geometric_mean, products[1])
-    here += whole_rows(groups, cpu)
-    if not rows or not here:
+    here += row("product with a vector beside MKL, double, {} matrices", "spmv", cpu, "the fastest", geometric_mean, {"double, beta = 0": ""})
+    here += [(title, geometric_mean, {"": values}) for title, values in whole_rows(groups, cpu)]
+    return [(f"on {'an H200' if gpu == 'h200' else gpu}, beside cuSPARSE", there), ("on two cores", here)]
+
+
+def headlines(groups):
+    """README's table: what auto makes of each peer; what is slower is told as well."""
+    def cells(title, mean, parts):
+        digits = 1 if min(mean(v) for v in parts.values()) >= 1.05 else 2
+        means = ", ".join(f"{mean(v):.{digits}f} {name}".rstrip() for name, v in parts.items())
+        name = {harmonic_mean: "harmonic", geometric_mean: "geometric"}[mean] + (" means" if len(parts) > 1 else " mean")
+        values = [value for v in parts.values() for value in v]
+        slower = sum(value < 1 for value in values)
+        return [title, f"{means} ({name}; least {min(values):.2f}" + (f"; slower on {slower})" if slower else ")")]
+
+    (on_gpu, there), (on_cpu, here) = headline_rows(groups)
+    if not there or not here:
         return ""
-    text = table([f"on {'an H200' if gpu == 'h200' else gpu}, beside cuSPARSE", "times as fast"], rows + [["**on two cores**", ""]] + here)
-    return text.replace("--:", "---")
+    return table([on_gpu, "times as fast"], [cells(*row) for row in there] + [[f"**{on_cpu}**", ""]] + [cells(*row) for row in here], 2)
+
+
+def headline_plot(groups):
+    """The README's table as a picture: a dot a problem, a bar at the mean; left of the line at 1 trine is slower."""
+    parts = [(where, rows) for where, rows in headline_rows(groups) if rows]
+    return strip_plot("Times as fast as the other library: a dot a matrix, a bar at the geometric mean", "the other library's time over trine's", "slower", "faster",
+                      [(where, [(title.replace(", the fastest of CHOLMOD, SuperLU, UMFPACK and KLU", " (*)"), [v for values in found.values() for v in values]) for title, _, found in rows]) for where, rows in parts],
+                      "(*) beside the fastest of CHOLMOD, SuperLU, UMFPACK and KLU") if parts else None
 
 
 def summary(groups, pages, plots, links):
@@ -81,6 +98,7 @@ def summary(groups, pages, plots, links):
     text = ("# Benchmarks\n\nMade by `bench/report.py` from `bench/results/*.jsonl`, which `trine-bench` writes; the keys are described in\n"
             "`bench/schema.json`. A ratio is the peer's time over trine's, both from one run.\n")
     text += "\n" if links else "`make docs` makes a page with every number and plots for each of these solves, in `build/docs`.\n\n"
+    text += "![Times as fast as other libraries](benchmarks/headlines.svg)\n\n" if "headlines" in plots else ""
     for device in sorted(unique(device for _, device in groups), key=lambda d: d.startswith("cpu")):
         rows = []
         for (suite, d), records in groups.items():
@@ -93,7 +111,7 @@ def summary(groups, pages, plots, links):
                              short(geometric_mean(values)), short(harmonic_mean(values)), f"{short(ratios[least])} (`{least}`)"])
         text += f"## {device}\n\n"
         if rows:
-            text += table(["solve", "which", "peer", "problems", "times as fast, geometric mean", "harmonic mean", "least"], rows) + "\n"
+            text += table(["solve", "which", "peer", "problems", "times as fast, geometric mean", "harmonic mean", "least"], rows, 3) + "\n"
         here = [link(page, title) for page, title in titles.items() if page.endswith(f"-{device}")]
         text += f"Pages: {'; '.join(here)}.\n\n" if here else ""
         for stem in (name.format(device) for name in SHOWN):

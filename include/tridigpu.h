@@ -35,16 +35,15 @@ typedef enum {
 } tridigpu_status_t;
 
 /* The declarations of one precision:
- *   gtsv, cgtsv      tridiagonal systems, N rows
- *   bgtsv, cbgtsv block tridiagonal systems: N block rows of n rows, n = 1 to 4 (and up to 8); blocks column-major, N n
- *   n elements a band
- *   bgtf             factors such a matrix once. a, b, c belong to the factorization until it is not used any more
- *   bgtfs, bgtrfs    solves with it; two names of one function
- *   gbsv banded systems: band k = -kl .. ku at AB + (kl + k) N, indexed by row; kl, ku = 0 to 4 (and up to 8)
- *   gtsv_csc2dense   right-hand sides in compressed sparse columns
- *   gtsv_csc2csc the same, and of each solution the result_col_ptrs[j+1] - result_col_ptrs[j] entries of largest
- *   absolute value.
- *                    Allocates, works on the default stream, and returns when the result is there */
+ *   gtsv, cgtsv    tridiagonal systems, N rows
+ *   bgtsv, cbgtsv  block tridiagonal systems: N block rows of n rows, n = 1 to 4 (and up to 8); blocks column-major,
+ *                  N n n elements a band
+ *   bgtf           factors such a matrix once. a, b, c belong to the factorization until it is not used any more
+ *   bgtfs, bgtrfs  solves with it; two names of one function
+ *   gbsv           banded systems: band k = -kl .. ku at AB + (kl + k) N, indexed by row; kl, ku = 0 to 4 (and up to 8)
+ *   gtsv_csc2dense right-hand sides in compressed sparse columns
+ *   gtsv_csc2csc   the same, and of each solution the result_col_ptrs[j+1] - result_col_ptrs[j] entries of largest
+ *                  absolute value. Allocates, works on the default stream, and returns when the result is there */
 #define TRIDIGPU_DECLARE(t, T)                                                                                         \
     TRINE_API tridigpu_status_t tridigpu##t##gtsv_bufferSizeExt(tridigpu_pivoting_t p, int N, int n_r,                 \
                                                                 size_t *buffer_size_in_bytes);                         \

@@ -1,6 +1,7 @@
 """Tests of trine-bench and bench/report.py: usage test_bench.py TRINE_BENCH. Numbers here are made up or of tiny problems."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -361,7 +362,23 @@ class Report(unittest.TestCase):
         for text in ("| `supernodal` | 2 | 4.0 | 9.0 | 6.0 | 4.0 |", "| 7.25 | 0.5 |", "| `supernodal:team` | 3 | 1 | 0.25 | 0.125 | - | - | 1.5 |",
                      "| 1 | 2 | 10 | 3.5 |", "| all | 3 | 30 | 7.75 |", "1.5 apart", "| 9 | 0.5 | 0.125 | 0.375 | 25% | 0.0312 | 0.625 | 0.6 |"):
             self.assertIn(text, page)
-        self.assertEqual({name.removesuffix(".svg").split("-")[2] for name in plots}, {"spd", "variants", "levels", "launch"})
+        self.assertEqual({name.removesuffix(".svg").split("-")[2] for name in plots if name != "headlines.svg"}, {"spd", "variants", "levels", "launch"})
+
+    def test_headlines_tell_what_is_slower(self):
+        def factor(matrix, ratio):
+            return self.record(suite="supernodal", matrix=matrix, method="supernodal", ratio=ratio, ratio_peer="cusparse", device="h200", fill=1.5, panels=3, panel_levels=2)
+
+        def product(matrix, ratio):
+            return self.record(suite="spmv", matrix=matrix, nnz=2 * 10 ** 6, uplo=None, direction=None, beta=0.0, layout="colmajor", device="cpu-2t", longest_row=7, columns=10, analyse_ms=None,
+                               ratio=ratio, ratio_peer="mkl", ratio_peer_method="mv")
+        records = [factor("a", 4.0), {**factor("a", 9.0), "direction": "backward"}, product("a", 0.5), product("b", 2.0), product("c", 0.25)]
+        page, plots = self.make(records, "<!-- record: headlines -->\n<!-- end of record -->\n")
+        self.assertIn("| with Cholesky and LU factors as dense panels, 1 factors | 4.0 for L, 9.0 for L^T (geometric means; least 4.00) |", page)
+        self.assertIn("| product with a vector beside MKL, double, 3 matrices | 0.63 (geometric mean; least 0.25; slower on 2) |", page)
+        self.assertIn("![Times as fast as other libraries](benchmarks/headlines.svg)", page)
+        places = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', plots["headlines.svg"])]
+        line = float(re.search(r'<line x1="([0-9.]+)"[^/]*stroke="#222222"/>', plots["headlines.svg"])[1])
+        self.assertEqual([x < line for x in places], [False, False, True, True, False])  # by row, then by ratio
 
     def test_products_are_tables_and_figures(self):
         def product(matrix, method="auto", impl="trine", **changes):

@@ -115,8 +115,8 @@ typedef struct {
 } trine_precond_options;
 
 /** Pattern of the square A (CSR or CSC, host or device, without duplicates), copied. options NULL = automatic. May
- *  synchronize;
- *  allocates all that numeric and apply need, unless the method says that its patterns depend on values (MOS_A, ILUT).
+ *  synchronize. Allocates all that numeric and apply need, unless the method says that its patterns depend on values
+ *  (MOS_A, ILUT).
  *  TRINE_ERR_STRUCTURE: not square, offsets or indices that do not fit, duplicates (names the row).
  *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,

@@ -47,7 +47,7 @@ static void print_triangle(const char *name, const struct triangle_steps *t)
 {
     const trine_triangular_info *i = &t->inverse, *taken = &t->taken;
     if (i->steps)
-        printf("  %-8s %9s %9s %14s %8.1f %12s %8.1f %9.3g\n", name, grouped(i->levels), grouped(i->steps),
+        printf("  %-8s %9s %9s %14s %6.1f x %12s %6.1f x %9.3g\n", name, grouped(i->levels), grouped(i->steps),
                grouped(i->entries), (double)i->entries / (double)i->nnz, grouped((i->bytes + 999) / 1000),
                (double)i->bytes / (double)taken->bytes, i->growth);
     if (taken->n) printf("           auto takes %s: %s\n", trine_triangular_method_name(taken->method), t->reason);
@@ -88,6 +88,6 @@ void step_statistics_print(const struct step_statistics *s, bool json)
         return;
     }
     printf("\ntriangles, on %s, by partitioned inverses\n", s->device);
-    printf("              levels     steps        entries    times      kB kept    times    growth\n");
+    printf("              levels     steps        entries  of T's      kB kept  of auto    growth\n");
     for (int upper = 0; upper < 2; upper++) print_triangle(names[upper], &s->triangles[upper]);
 }

@@ -134,6 +134,9 @@ trine_status set_up_iteration(const struct problem *p, enum method method, const
     TRY(make_preconditioner(p, &options->precond, &M));
     if (M.m) snprintf(it->precond, sizeof it->precond, "%s, m = %d", M.name, M.m);
     else snprintf(it->precond, sizeof it->precond, "%s", M.name);
+    if ((method == METHOD_CG || method == METHOD_MINRES) && M.count && !M.hermitian)
+        snprintf(it->advice, sizeof it->advice, "; %s takes Hermitian preconditioners, and %s is none: gmres takes any",
+                 choice_name(method_choices, (int)method), M.name);
     o->analyse_seconds += M.analyse_seconds;
     o->numeric_seconds += M.numeric_seconds;
     const int most = options->most_steps ? options->most_steps : DEFAULT_STEPS;
@@ -179,7 +182,7 @@ trine_status iterate(struct iteration *it, const trine_dense *B, const trine_den
     it->shown = 0;
     it->failure[0] = '\0';
     if (status != TRINE_ERR_NO_CONVERGENCE) return status;
-    snprintf(it->failure, sizeof it->failure, "%s", trine_last_error());
+    snprintf(it->failure, sizeof it->failure, "%s%s", trine_last_error(), it->advice);
     return TRINE_SUCCESS;
 }
 

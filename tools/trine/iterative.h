@@ -20,8 +20,8 @@ enum { KEY_PRECOND = 600, KEY_RESTART, KEY_TOLERANCE, KEY_MOST_STEPS, KEY_MIXED,
 #define ITERATION_OPTIONS                                                                                           \
     {NULL, 0, NULL, 0, "Iterative methods:", 3},                                                                    \
     {"precond", KEY_PRECOND, "NAME", 0,                                                                             \
-     "preconditioner: none (default), auto, jacobi, diagp1, diagp2, l1, tridiag, alg-tri, alg-tri-block, alt-o, "    \
-     "alt-i, mos-d, mos-a, adi, ilu0, iluk, ilut, ic0, isai, multilevel; with --method auto, GMRES", 0},             \
+     "preconditioner: none (default), auto, jacobi (diagp0), diagp1, diagp2, l1, tridiag, alg-tri, alg-tri-block, "    \
+     "alt-o, alt-i, mos-d, mos-a, adi, ilu0, iluk, ilut, ic0, isai, multilevel; with --method auto, GMRES", 0},      \
     {"m", KEY_FACTORS, "M", 0,                                                                                      \
      "factors of alt-o, alt-i, mos-d, mos-a (default 4); steps of isai and multilevel, level of iluk (default 1)", 0}, \
     {"grid", KEY_GRID, "NXxNY", 0, "adi: the grid, x fastest", 0},                                                  \
@@ -43,7 +43,8 @@ struct iteration {
     char precond[64];           /* what runs, with its factors */
     double shown;               /* when progress was shown last; 0: not at all */
     bool is_shown;              /* on a terminal */
-    char failure[512];          /* why the last solve did not converge; "": it did */
+    char advice[120];           /* what may be the cause, should a solve not converge; "": nothing is known */
+    char failure[640];          /* why the last solve did not converge; "": it did */
 };
 
 bool is_iterative(enum method method);

@@ -23,9 +23,14 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 static int help(void)
 {
     printf("Usage: trine COMMAND [OPTION...]\n"
-           "Sparse triangular, tridiagonal and direct solves on CPUs and GPUs.\n\n");
+           "Sparse solves on CPUs and GPUs: triangular, tridiagonal, direct and iterative.\n\n");
     for (int i = 0; i < N_COMMANDS; i++) printf("  %-8s  %s\n", commands[i].name, commands[i].summary);
-    printf("\n`trine COMMAND --help` lists the options of a command.\n\n%s", exit_code_help);
+    printf("\nTo begin with:\n"
+           "  trine gallery laplace2d:n=100 -o A.mtx\n"
+           "  trine info A.mtx\n"
+           "  trine solve A.mtx\n"
+           "\n`trine COMMAND --help` lists the options of a command.\n\n%s",
+           exit_code_help);
     return EXIT_OK;
 }
 

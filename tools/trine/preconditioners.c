@@ -1,6 +1,7 @@
 /* The preconditioners of `trine solve`, by name: plans of precond.h. */
 #include "preconditioners.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { PRECOND_NONE = -1 };
@@ -8,6 +9,8 @@ enum { PRECOND_NONE = -1 };
 const struct choice preconditioner_choices[] = {{"auto", TRINE_PRECOND_AUTO},
                                                 {"none", PRECOND_NONE},
                                                 {"jacobi", TRINE_PRECOND_DIAGP0},
+                                                {"diagp0", TRINE_PRECOND_DIAGP0}, /* the library's name of it */
+                                                {"diagp0", TRINE_PRECOND_DIAGP0}, /* as the library calls it */
                                                 {"diagp1", TRINE_PRECOND_DIAGP1},
                                                 {"diagp2", TRINE_PRECOND_DIAGP2},
                                                 {"l1", TRINE_PRECOND_L1},
@@ -29,6 +32,21 @@ const struct choice preconditioner_choices[] = {{"auto", TRINE_PRECOND_AUTO},
 
 int preconditioner_none(void) { return PRECOND_NONE; }
 
+/** Is M Hermitian where A is? A splitting after another one, a product, a threshold and approximate triangles break the
+ *  symmetry. */
+static bool is_hermitian(trine_precond_method method, int m)
+{
+    switch (method) {
+    case TRINE_PRECOND_ALT_I: return m < 2;
+    case TRINE_PRECOND_MOS_D:
+    case TRINE_PRECOND_MOS_A:
+    case TRINE_PRECOND_ADI:
+    case TRINE_PRECOND_ILUT:
+    case TRINE_PRECOND_ISAI: return false;
+    default: return true;
+    }
+}
+
 /** The plan as one operator or, of ALT_O with several factors, as these, for one step each. */
 static trine_status take_operators(trine_precond plan, struct preconditioner *made)
 {
@@ -39,6 +57,7 @@ static trine_status take_operators(trine_precond plan, struct preconditioner *ma
     made->numeric_seconds = info.numeric_seconds;
     made->name = trine_precond_method_name(info.method);
     made->m = info.m;
+    made->hermitian = is_hermitian(info.method, info.m);
     snprintf(made->reason, sizeof made->reason, "%s", info.reason ? info.reason : "");
     if (info.method != TRINE_PRECOND_ALT_O || info.m < 2) {
         TRY(trine_precond_as_op(plan, &made->M[0]));

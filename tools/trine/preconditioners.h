@@ -22,6 +22,7 @@ struct preconditioner {
     const char *name;           /* what runs: "mos-d", ... */
     char reason[200];           /* why */
     int m;                      /* factors; 0: the method has none */
+    bool hermitian;             /* where A is: what cg and minres need */
     double analyse_seconds, numeric_seconds;
 };
 

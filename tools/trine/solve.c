@@ -13,7 +13,6 @@
 
 enum { KEY_REFINE = 256, KEY_REPEAT, KEY_NO_CONDITION, KEY_TRIANGLES };
 enum { MOST_STEPS = 10 }; /* of refinement, where nobody chose a number: each adds digits, or it ends */
-static const double most_error = 10; /* backward error, in eps, that is taken without a word */
 
 /** An iterative method is asked for, by its name or by a preconditioner. */
 static bool iterates(const struct solve_options *o)
@@ -383,7 +382,7 @@ static trine_status refine_as_needed(struct run *r)
     if (r->inverse.iteration) return TRINE_SUCCESS; /* which ends where it was told to */
     if (o->refine_given && o->refine) TRY(refine(r, o->refine, -1));
     if (!o->refine_given && r->p.single_factor) TRY(refine(r, MOST_STEPS, 0));
-    else if (!o->refine_given && r->accuracy.backward_error > most_error) TRY(refine(r, MOST_STEPS, 1));
+    else if (!o->refine_given && r->accuracy.backward_error > ACCURATE_EPS) TRY(refine(r, MOST_STEPS, 1));
 done:
     return status;
 }
@@ -396,7 +395,7 @@ static trine_status check_solution(struct run *r)
             TRINE_ERR_NO_CONVERGENCE,
             "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
             r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
-    if (!r->inverse.iteration && r->accuracy.backward_error > most_error) {
+    if (!r->inverse.iteration && r->accuracy.backward_error > ACCURATE_EPS) {
         char text[200];
         snprintf(
             text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
@@ -521,7 +520,7 @@ static trine_status solve_system(struct run *r)
     char why[600];
     trine_status status = solve_with_factor(r);
     if (!r->p.single_factor) return status;
-    if (!status && error_of(r) <= most_error) return TRINE_SUCCESS;
+    if (!status && error_of(r) <= ACCURATE_EPS) return TRINE_SUCCESS;
     if (status && (!r->inverse.factor || (status != TRINE_ERR_NO_CONVERGENCE && status != TRINE_ERR_SINGULAR)))
         return status;
     if (status)

@@ -17,6 +17,8 @@ struct solve_options {
 };
 extern const struct choice rhs_choices[];
 
+enum { ACCURATE_EPS = 10 }; /* a backward error of so many eps is as small as one can ask for */
+
 /** A solve, from the file to what is known of x. */
 struct run {
     const struct solve_options *o;

@@ -18,26 +18,29 @@ static int64_t solves_to_pay(const struct run *r)
     return gain > 0 ? (int64_t)ceil(setup / gain) : -1;
 }
 
-/** The phases in the order in which they ran. */
+/** The phases in the order in which they ran, and what makes them necessary again. */
 enum { N_PHASES = 10 };
 struct phase {
     const char *name, *key;
     double seconds;
+    const char *when;
 };
 static void list_phases(const struct run *r, struct phase phases[N_PHASES])
 {
     const struct outcome *c = &r->outcome;
+    const char *pattern = "  once for a pattern", *values = "  again for new values",
+               *rhs = "  again for a right-hand side";
     const struct phase list[N_PHASES] = {
-        {"read", "read_seconds", r->read_seconds},
-        {"check", "check_seconds", r->check_seconds},
-        {"order", "order_seconds", c->order_seconds},
-        {"symbolic", "symbolic_seconds", c->symbolic_seconds > 0 ? c->symbolic_seconds : -1},
-        {"factor", "factor_seconds", c->factor_seconds},
-        {"analyse", "analyse_seconds", c->analyse_seconds},
-        {"numeric", "numeric_seconds", c->numeric_seconds},
-        {"solve", "solve_seconds", r->solve_seconds},
-        {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
-        {"condition", "condition_seconds", r->condition_seconds}};
+        {"read", "read_seconds", r->read_seconds, ""},
+        {"check", "check_seconds", r->check_seconds, ""},
+        {"order", "order_seconds", c->order_seconds, pattern},
+        {"symbolic", "symbolic_seconds", c->symbolic_seconds > 0 ? c->symbolic_seconds : -1, pattern},
+        {"factor", "factor_seconds", c->factor_seconds, values},
+        {"analyse", "analyse_seconds", c->analyse_seconds, pattern},
+        {"numeric", "numeric_seconds", c->numeric_seconds, values},
+        {"solve", "solve_seconds", r->solve_seconds, rhs},
+        {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1, rhs},
+        {"condition", "condition_seconds", r->condition_seconds, ""}};
     memcpy(phases, list, sizeof list);
 }
 
@@ -95,7 +98,7 @@ void print_solve_text(const struct run *r)
     printf("\n");
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++)
-        if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
+        if (phases[i].seconds >= 0) printf("%-10s %12.6f s%s\n", phases[i].name, phases[i].seconds, phases[i].when);
     if (o->repeat > 1)
         printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
     if (r->general_solve_seconds >= 0) {
@@ -107,8 +110,9 @@ void print_solve_text(const struct run *r)
                    pays == 1 ? "" : "s");
         else printf("           the set-up of the panels does not pay: the general method is faster\n");
     }
-    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error,
-           trine_dtype_eps(r->t), r->accuracy.componentwise / trine_dtype_eps(r->t));
+    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps%s\n", r->accuracy.backward_error,
+           trine_dtype_eps(r->t), r->accuracy.componentwise / trine_dtype_eps(r->t),
+           r->accuracy.backward_error <= ACCURATE_EPS ? ": as right as this precision gets" : "");
     if (r->refined)
         printf("                %.3g eps before %s of refinement\n", r->initial_backward_error,
                r->refined == 1 ? "a step" : "steps");
