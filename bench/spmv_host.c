@@ -17,18 +17,16 @@ trine_semiring_source spmv_host_semiring(trine_dtype dtype, bool by_segments)
         __typeof__(&entry_multiply_d) multiply;
         __typeof__(&entry_add_d) add;
         __typeof__(&segment_reduce_d) reduce;
-        __typeof__(&entry_store_d) store;
-    } of[] = {[TRINE_S] = {"float", entry_multiply_s, entry_add_s, segment_reduce_s, entry_store_s},
-              [TRINE_D] = {"double", entry_multiply_d, entry_add_d, segment_reduce_d, entry_store_d},
-              [TRINE_C] = {"float_complex", entry_multiply_c, entry_add_c, segment_reduce_c, entry_store_c},
-              [TRINE_Z] = {"double_complex", entry_multiply_z, entry_add_z, segment_reduce_z, entry_store_z}};
+    } of[] = {[TRINE_S] = {"float", entry_multiply_s, entry_add_s, segment_reduce_s},
+              [TRINE_D] = {"double", entry_multiply_d, entry_add_d, segment_reduce_d},
+              [TRINE_C] = {"float_complex", entry_multiply_c, entry_add_c, segment_reduce_c},
+              [TRINE_Z] = {"double_complex", entry_multiply_z, entry_add_z, segment_reduce_z}};
     const size_t size = trine_dtype_size(dtype);
     const trine_type type = {.name = of[dtype].type, .size = size, .align = is_complex(dtype) ? size / 2 : size};
     trine_semiring_source source = {.value = type, .vector = type, .product = type, .output = type};
     source.cpu.multiply = of[dtype].multiply;
     source.cpu.add = of[dtype].add;
     source.cpu.reduce = by_segments ? of[dtype].reduce : NULL;
-    source.cpu.store = of[dtype].store;
     return source;
 }
 

@@ -193,7 +193,7 @@ static void add_need_not_commute(void **state)
 {
     (void)state;
     trine_context ctx = test_shared(2);
-    for (int form_of = 0; form_of < 2; form_of++)
+    for (int form_of = 0; form_of < 4; form_of++) /* by entries, by rows; both without a store */
         for (int pattern = 0; pattern_name(pattern); pattern++)
             for (size_t way = 0; way < COUNT(ways); way++) {
                 if (!test_is_to_do() || ways[way].format == TRINE_CSC) continue; /* nz is in another order there */
@@ -202,13 +202,14 @@ static void add_need_not_commute(void **state)
                 trine_spmv plan = make_plan(ctx, &f, &ways[way].options);
                 trine_semiring_source source = squares;
                 trine_semiring semiring;
-                if (form_of) source.cpu.reduce = square_reduce;
+                if (form_of % 2) source.cpu.reduce = square_reduce;
+                if (form_of >= 2) source.cpu.store = NULL, source.identity = NULL;
                 OK(trine_semiring_create(ctx, &semiring, &source));
                 const size_t bytes = (size_t)A.n_rows * sizeof(square);
                 square *expected = calloc((size_t)A.n_rows + 1, sizeof *expected), *y = malloc(bytes + 1);
                 memset(y, 0x55, bytes);
                 const int64_t begin = A.n_rows / 3, end = A.n_rows - A.n_rows / 4;
-                trine_spmv_reference(&squares, NULL, A.n_rows, A.offsets, A.columns, NULL, NULL, expected);
+                trine_spmv_reference(&source, NULL, A.n_rows, A.offsets, A.columns, NULL, NULL, expected);
                 apply(ctx, plan, semiring, NULL, 0, y, bytes, NULL, begin, end);
                 for (int64_t i = 0; i < A.n_rows; i++)
                     if (i < begin || i >= end) assert_int_equal(y[i].m[0], 0x55555555);
@@ -263,12 +264,13 @@ static void giant_rows_are_shared(void **state)
             assert_true(fabs(sum - y[i]) <= most * 0x1p-24 * (double)(A.offsets[i + 1] - A.offsets[i] + 1));
         }
         OK(trine_semiring_destroy(&semiring));
-        for (int by_rows = 0; by_rows < 2; by_rows++) {
+        for (int form_of = 0; form_of < 3; form_of++) {
             trine_semiring_source source = squares;
             square expected[ROWS], got[ROWS];
-            if (by_rows) source.cpu.reduce = square_reduce;
+            if (form_of) source.cpu.reduce = square_reduce;
+            if (form_of == 2) source.cpu.store = NULL, source.identity = NULL;
             OK(trine_semiring_create(ctx, &semiring, &source));
-            trine_spmv_reference(&squares, NULL, ROWS, A.offsets, A.columns, NULL, NULL, expected);
+            trine_spmv_reference(&source, NULL, ROWS, A.offsets, A.columns, NULL, NULL, expected);
             apply(ctx, plan, semiring, NULL, 0, got, sizeof got, NULL, 0, -1);
             assert_memory_equal(got, expected, sizeof got);
             OK(trine_semiring_destroy(&semiring));
@@ -276,6 +278,45 @@ static void giant_rows_are_shared(void **state)
         OK(trine_spmv_destroy(&plan));
         free_form(ctx, &f);
     }
+    free_rows(&A);
+}
+
+/** A sum that is made where it is to be. */
+static void growing_reduce(const void *user, const void *values, const void *vector, const int32_t *columns,
+                           int64_t row, int64_t begin, int64_t end, void *accumulator)
+{
+    float *sum = accumulator;
+    (void)user, (void)row;
+    *sum = 0;
+    for (int64_t nz = begin; nz < end; nz++) *sum += ((const float *)values)[nz] * ((const float *)vector)[columns[nz]];
+}
+
+/** Without a store reduce may be given y for an accumulator, but not while the row reads its own y through x. */
+static void rows_read_their_own_y(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip();
+    enum { ROWS = 300 };
+    trine_context ctx = test_shared(2);
+    rows A = {.n_rows = ROWS, .n_cols = ROWS, .nnz = ROWS, .offsets = calloc(ROWS + 1, sizeof *A.offsets)};
+    A.columns = malloc(ROWS * sizeof *A.columns);
+    A.values = malloc(ROWS * sizeof *A.values);
+    float y[ROWS];
+    for (int i = 0; i < ROWS; i++) A.offsets[i + 1] = i + 1, A.columns[i] = i, A.values[i] = 3, y[i] = (float)i;
+    form f = make_form(ctx, &A, TRINE_S, TRINE_CSR, 32, TRINE_VALUES_SAME);
+    trine_spmv plan = make_plan(ctx, &f, NULL);
+    const trine_semiring_source source = {.value = TYPE(float),
+                                          .vector = TYPE(float),
+                                          .product = TYPE(float),
+                                          .output = TYPE(float),
+                                          .cpu = {.reduce = growing_reduce}};
+    trine_semiring semiring;
+    OK(trine_semiring_create(ctx, &semiring, &source));
+    OK(trine_spmv_apply_semiring(plan, semiring, y, y, NULL, 0, -1, NULL));
+    for (int i = 0; i < ROWS; i++) assert_true(y[i] == 3 * (float)i);
+    OK(trine_semiring_destroy(&semiring));
+    OK(trine_spmv_destroy(&plan));
+    free_form(ctx, &f);
     free_rows(&A);
 }
 
@@ -618,7 +659,10 @@ static void bad_sources_are_refused(void **state)
     } else {
         REFUSED("no multiply for the CPU", s.cpu.multiply = NULL);
         REFUSED("no add for the CPU", s.cpu.add = NULL);
-        REFUSED("no store for the CPU", s.cpu.store = NULL);
+        REFUSED("no store for the CPU", s.cpu.store = NULL; s.output = ((trine_type){"wide", NULL, 32, 4}));
+        REFUSED("no store for the CPU", s.cpu.store = NULL; s.store = "z");
+        REFUSED("no store for the CPU", s.cpu.store = NULL; s.store = NULL; s.identity = "1");
+        REFUSED("no store for the CPU", s.cpu.store = NULL; s.store = NULL; s.project = "acc");
         REFUSED("cpu.lift has to make one of the other", s.accumulator = ((trine_type){"wide", NULL, 32, 4}));
         REFUSED("cpu.multiply is of no use without cpu.add", s.cpu.add = NULL; s.cpu.reduce = square_reduce);
     }
@@ -713,6 +757,7 @@ int main(void)
         cmocka_unit_test(builtins_are_what_they_say),
         cmocka_unit_test(add_need_not_commute),
         cmocka_unit_test(giant_rows_are_shared),
+        cmocka_unit_test(rows_read_their_own_y),
         cmocka_unit_test(shortest_paths),
         cmocka_unit_test(reachability),
         cmocka_unit_test(every_member_is_used),

@@ -183,7 +183,9 @@ typedef struct {
          *  least one of them; may be NULL. columns: of the entry nz at [nz]. */
         void (*reduce)(const void *user, const void *values, const void *vector, const int32_t *columns, int64_t row,
                        int64_t begin, int64_t end, void *accumulator);
-        /** y: its old value, to be replaced; accumulator NULL: a row without entries. */
+        /** y: its old value, to be replaced; accumulator NULL: a row without entries. May be NULL where accumulator
+         *  and output are one type, without the strings project, identity and store: y := accumulator, and zero bytes
+         *  for a row without entries. reduce may then be given y itself for an accumulator. */
         void (*store)(const void *user, int64_t row, const void *accumulator, void *y);
     } cpu;
     int64_t reserved[4]; /* zeros */

@@ -29,6 +29,7 @@ struct trine_team_s {
     trine_team_work work;       /* of the job inside */
     void *job;
     int threads;
+    int core;                   /* atomic: that the caller runs on; -1: not known */
     int missed;                 /* jobs not worth waking for, one after another, while somebody slept */
     _Alignas(64) int busy;      /* atomic: somebody's job is open, or being shut */
     int sleepers;               /* atomic; changed under the lock */
@@ -75,6 +76,31 @@ static bool enter(struct trine_team_s *team, uint32_t seen)
     return false;
 }
 
+static int this_core(void)
+{
+#if defined(__linux__)
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/** Leave the caller's core for another one. The scheduler may put a helper that wakes up there, and leave it there for
+ *  tens of milliseconds, while other cores have nothing to do: it takes threads that run often for hard to move. */
+static void leave_core(int core)
+{
+#if defined(__linux__)
+    cpu_set_t all, others;
+    if (pthread_getaffinity_np(pthread_self(), sizeof all, &all)) return;
+    others = all;
+    CPU_CLR((size_t)core, &others);
+    if (!CPU_COUNT(&others) || pthread_setaffinity_np(pthread_self(), sizeof others, &others)) return;
+    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+#else
+    (void)core;
+#endif
+}
+
 static void *help(void *argument)
 {
     const struct helper *self = argument;
@@ -83,6 +109,8 @@ static void *help(void *argument)
         wait_for_news(team, seen);
         if (__atomic_load_n(&team->quits, __ATOMIC_ACQUIRE)) return NULL;
         seen = number_of(__atomic_load_n(&team->door, __ATOMIC_RELAXED));
+        const int core = __atomic_load_n(&team->core, __ATOMIC_RELAXED);
+        if (core >= 0 && core == this_core()) leave_core(core);
         for (bool again = true; again && enter(team, seen);) {
             again = self->me < team->threads && team->work(team->job, self->me);
             __atomic_sub_fetch(&team->door, 1, __ATOMIC_RELEASE);
@@ -183,6 +211,7 @@ void trine_team_run(trine_context ctx, int threads, bool wakes, trine_team_work 
     team->work = work;
     team->job = job;
     team->threads = threads;
+    __atomic_store_n(&team->core, this_core(), __ATOMIC_RELAXED);
     const uint32_t number = number_of(__atomic_load_n(&team->door, __ATOMIC_RELAXED)) + 1;
     __atomic_store_n(&team->door, (uint64_t)number << NUMBER_SHIFT | OPEN, __ATOMIC_SEQ_CST);
     wake(team, wakes);

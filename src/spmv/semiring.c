@@ -64,7 +64,9 @@ static trine_status check_functions(const trine_semiring_source *s)
     REQUIRE(!s->cpu.multiply || s->cpu.lift || s->product.size == s->accumulator.size,
             "product and accumulator have %zu and %zu bytes: cpu.lift has to make one of the other", s->product.size,
             s->accumulator.size);
-    REQUIRE(s->cpu.store, "the semiring has no store for the CPU: cpu.store");
+    REQUIRE(s->cpu.store || (!strcmp(s->output.name, s->accumulator.name) && !s->project && !s->identity && !s->store),
+            "the semiring has no store for the CPU: cpu.store, for what its types or its strings project, identity and "
+            "store ask for");
     return TRINE_SUCCESS;
 }
 

@@ -21,6 +21,8 @@ typedef float narrow_d;
 typedef float complex narrow_c;
 typedef float complex narrow_z;
 
+enum { ENTRIES_AHEAD = 16 }; /* whose rows of X are fetched */
+
 enum stored_as { AS_IS, AS_NARROW, AS_HALF };
 
 /** IEEE binary16 by its bits: a multiplication moves the exponent, which makes subnormal numbers right as well. */

@@ -20,7 +20,8 @@ enum run_kind {
     RUN_SHIFTED,                     /* columns one higher than in the row before */
     RUN_SAME_2,                      /* pairs of rows with the same columns; threes; fours */
     RUN_SAME_3,
-    RUN_SAME_4
+    RUN_SAME_4,
+    RUN_FEW                          /* as RUN_SHORT, but few rows between others */
 };
 enum {
     SHORT_ROW = 8,

@@ -7,6 +7,7 @@ enum {
     LEAST_SAME = 12,
     LEAST_EMPTY = 4,
     PLAIN_ROWS = 8,
+    FEW_ROWS = 4,
     MOST_SAME = 4,
     NEARLY_ALL = SHORT_ROW - 2
 };
@@ -78,8 +79,7 @@ static void put_plain(struct finder *f, int64_t i, int64_t rows)
 {
     for (const int64_t end = i + rows; i < end; i += PLAIN_ROWS) {
         const int64_t stop = end - i < PLAIN_ROWS ? end : i + PLAIN_ROWS;
-        const bool is_short = are_short(f, i, stop);
-        put(f, is_short ? RUN_SHORT : RUN_ANY, stop - i);
+        put(f, !are_short(f, i, stop) ? RUN_ANY : rows <= FEW_ROWS ? RUN_FEW : RUN_SHORT, stop - i);
     }
 }
 

@@ -110,12 +110,23 @@ static int64_t find_row(const struct product *p, int64_t work)
     return low;
 }
 
-/** Rows that begin in a chunk of the rows and entries. */
+/** y of a row; accumulator NULL: one without entries. Without a store of the caller's: the accumulator, or zero. */
+static inline void store_row(const struct product *p, int64_t row, const void *accumulator, void *y)
+{
+    const trine_semiring_source *s = p->source;
+    if (s->cpu.store) s->cpu.store(p->args, row, accumulator, y);
+    else if (accumulator) memcpy(y, accumulator, s->output.size);
+    else memset(y, 0, s->output.size);
+}
+
+/** Rows that begin in a chunk of the rows and entries. Where the accumulator of a row is its y, reduce makes it there;
+ *  but a row that reads its own y through x must find the old one until it is done. */
 static void run_chunk(void *user, int64_t begin, int64_t end, int me)
 {
     const struct product *p = user;
     const struct reducer r = reducer_of(p);
     void (*const store)(const void *, int64_t, const void *, void *) = p->source->cpu.store;
+    const bool in_place = r.reduce && !store && p->x != p->y;
     const size_t size = p->source->output.size;
     const int bits = p->side->offset_bits;
     const void *offsets = p->side->offsets;
@@ -132,8 +143,13 @@ static void run_chunk(void *user, int64_t begin, int64_t end, int me)
         __builtin_prefetch(r.columns + from + AHEAD);
         if (values) __builtin_prefetch(values + (size_t)(from + AHEAD) * value_size);
         if (splits && to - from > GIANT_ROW) continue;
+        if (in_place && from < to) {
+            r.reduce(r.args, r.values, r.x, r.columns, row, from, to, y);
+            continue;
+        }
         if (from < to) reduce_entries(&r, row, from, to, all);
-        store(r.args, row, from < to ? all[0].bytes : NULL, y);
+        if (store) store(r.args, row, from < to ? all[0].bytes : NULL, y);
+        else store_row(p, row, from < to ? all[0].bytes : NULL, y);
     }
 }
 
@@ -158,7 +174,7 @@ static void run_giant_row(trine_context ctx, struct product *p)
     const struct cpu_part *part = p->side->part;
     cpu_split(ctx, part->threads, true, PARTS, 1, run_parts, p);
     for (int k = 1; k < PARTS; k++) s->cpu.add(p->args, parts[0].bytes, parts[k].bytes);
-    s->cpu.store(p->args, p->row, parts[0].bytes, p->y + (size_t)p->row * s->output.size);
+    store_row(p, p->row, parts[0].bytes, p->y + (size_t)p->row * s->output.size);
 }
 
 /** Every giant row has an entry whose number is a multiple of GIANT_ROW: those are looked at, not all rows. */
