@@ -33,6 +33,20 @@ double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t)
     return cost_of(plan, 0, 0) * (double)(t->n - 1) + cost_of(plan, t->nnz, 0);
 }
 
+/** What its place costs a row in an order by level. */
+static double extra_by_level(trine_triangular plan, int64_t n)
+{
+    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
+    return 2 * size * n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
+}
+
+double tasks_least_seconds_by_level(trine_triangular plan, const struct gather_form *t, int threads)
+{
+    const double rows = cost_of(plan, 0, extra_by_level(plan, t->n)) * (double)t->n,
+                 entries = cost_of(plan, t->nnz, 0) - cost_of(plan, 0, 0);
+    return team_seconds + (rows + entries) / threads;
+}
+
 /* ----------------------------------------------------------- tasks and graph */
 
 /** Tasks and what they wait for, while schedules are tried. */
@@ -97,10 +111,7 @@ static trine_status cut_all(trine_triangular plan, const struct gather_form *t, 
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     double *cost = NULL, open = 0;
-    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const double extra = !levels                                                  ? 0
-                         : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds
-                                                                                  : order_seconds;
+    const double extra = levels ? extra_by_level(plan, t->n) : 0;
     TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
     TRY(ALLOC(ctx, g->cost, t->n));
