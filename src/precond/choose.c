@@ -23,8 +23,8 @@ enum { SWEEPS = 5, QUICK = 4 }; /* sweeps at most; times that rate that is enoug
 /** Times the average from which on the longest row is too long: its entries make the factorization dear, while what it
  *  leaves out is much. */
 static const double UNEVEN = 16;
-/** Sum of a row's other entries over the one on the diagonal, on average, from which on incomplete factorizations of rows
- *  that are not short need many steps, or do not converge at all: of what they drop, nothing bounds the size. */
+/** Sum of a row's other entries over the one on the diagonal, on average, from which on incomplete factorizations of
+ *  rows that are not short need many steps, or do not converge at all: nothing bounds what they drop. */
 static const double OUTWEIGHED = 2.5;
 /** Row sums outside the three middle diagonals, of the diagonal, that are as good as zero. */
 static const double CANCELS = 0.05;
