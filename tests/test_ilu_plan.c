@@ -1,4 +1,5 @@
 /* Incomplete factorizations as plans: the same bits on any number of threads, new values, failures with their rows. */
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -387,6 +388,48 @@ static void test_not_hermitian(void **state)
     end_sample(&s);
 }
 
+/** What rounding leaves of the imaginary part of a real diagonal changes nothing, whatever the scale; more is refused,
+ *  with the row. */
+static void test_nearly_real_diagonal(void **state)
+{
+    (void)state;
+    static const double scales[] = {1, 1e30, 1e-30};
+    for (int k = 0; k < 6; k++) {
+        const trine_dtype t = k < 3 ? TRINE_C : TRINE_Z;
+        const double scale = scales[k % 3], eps = t == TRINE_C ? FLT_EPSILON : DBL_EPSILON;
+        sample s = make_sample(test_cpu(1), t, 60, 0.2, 77 + (uint64_t)k, HERMITIAN);
+        const int64_t *offsets;
+        const int32_t *columns;
+        const void *given, *factors;
+        trine_precond p = plan_of(test_cpu(2), s.A, &(trine_precond_options){.method = TRINE_PRECOND_IC0});
+        trine_precond_info info;
+        OK(trine_precond_get_info(p, &info));
+        OK(trine_matrix_get_arrays(s.A, &offsets, &columns, &given));
+        const size_t size = trine_dtype_size(t), count = (size_t)info.factor_entries;
+        char *values = malloc((size_t)offsets[s.n] * size), *exact = malloc(count * size);
+        for (int pass = 0; pass < 3;
+             pass++) { /* a real diagonal, one with rounding errors, and one with a larger part */
+            for (int64_t i = 0; i < s.n; i++)
+                for (int64_t at = offsets[i]; at < offsets[i + 1]; at++) {
+                    const wide v = get(t, given, at) * (wide)scale;
+                    const double part = pass == 2 && i == 41 ? 40 : i % 2 ? 30 : -(double)(i % 30);
+                    put(t, values, at,
+                        columns[at] != i || !pass ? v : creall(v) * (1 + _Complex_I * (wide)(part * eps)));
+                }
+            OK(trine_precond_numeric(p, TRINE_HOST, values, TRINE_REUSE_FORESTS, NULL));
+            OK(trine_precond_get_triangles(p, NULL, NULL, NULL, &factors));
+            if (pass == 2) FAILS(TRINE_ERR_NOT_DEFINITE, "row 41 ", trine_precond_check(p, NULL));
+            else OK(trine_precond_check(p, NULL));
+            if (pass == 0) memcpy(exact, factors, count * size);
+            if (pass == 1) assert_memory_equal(exact, factors, count * size);
+        }
+        free(values);
+        free(exact);
+        OK(trine_precond_destroy(&p));
+        end_sample(&s);
+    }
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -472,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_not_hermitian),
+        cmocka_unit_test(test_nearly_real_diagonal),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_allocations),
     };

@@ -882,6 +882,36 @@ static void test_choice_with_a_long_row(void **state)
     trine_matrix_destroy(&A);
 }
 
+/** Rows whose other entries outweigh the diagonal by far get a diagonal, but for short ones. */
+static void test_choice_with_a_light_diagonal(void **state)
+{
+    static const struct {
+        const char *spec;
+        double factor;
+        trine_precond_method method;
+    } cases[] = {{"aniso2:n=40", 0.5, TRINE_PRECOND_ILU0},
+                 {"aniso2:n=40", 0.3, TRINE_PRECOND_DIAGP1},
+                 {"laplace2d:n=30", 0.3, TRINE_PRECOND_ILUK}};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            small s = small_gallery(cases[k].spec, all_dtypes[t]);
+            const int64_t *offsets;
+            const int32_t *columns;
+            const void *values;
+            OK(trine_matrix_get_arrays(s.A, &offsets, &columns, &values));
+            for (int64_t i = 0; i < s.n; i++)
+                for (int64_t e = offsets[i]; e < offsets[i + 1]; e++)
+                    if (columns[e] == i) put(s.t, (void *)values, e, (wide)cases[k].factor * get(s.t, values, e));
+            trine_precond p = make(&s, NULL);
+            trine_precond_info info;
+            OK(trine_precond_get_info(p, &info));
+            assert_string_equal(trine_precond_method_name(info.method), trine_precond_method_name(cases[k].method));
+            trine_precond_destroy(&p);
+            end_small(&s);
+        }
+}
+
 /** What AUTO takes, and what it does without values. */
 static void test_choice(void **state)
 {
@@ -937,6 +967,7 @@ int main(void)
                                        cmocka_unit_test(test_patterns),
                                        cmocka_unit_test(test_diagnosis),
                                        cmocka_unit_test(test_choice),
+                                       cmocka_unit_test(test_choice_with_a_light_diagonal),
                                        cmocka_unit_test(test_choice_with_a_long_row)};
     return TEST_MAIN(tests);
 }

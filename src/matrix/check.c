@@ -25,7 +25,11 @@ static trine_status check_pattern(trine_matrix A)
     if (offsets[n] != A->nnz)
         return trine_fail(TRINE_ERR_STRUCTURE, "offsets end at %lld, not at nnz = %lld", (long long)offsets[n],
                           (long long)A->nnz);
-    for (int64_t i = 0; i < n; i++)
+    /* one pass without branches, and another one where something is wrong */
+    const uint32_t last = m > INT32_MAX ? INT32_MAX : (uint32_t)(m - 1);
+    uint32_t outside = m < 1;
+    for (int64_t k = 0; k < A->nnz; k++) outside |= (uint32_t)A->indices[k] > last;
+    for (int64_t i = 0; i < n && outside; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
             if (A->indices[k] < 0 || A->indices[k] >= m)
                 return trine_fail(TRINE_ERR_STRUCTURE, "%s index %d in %s %lld is outside 0..%lld", minor_name(A),

@@ -23,6 +23,9 @@ enum { SWEEPS = 5, QUICK = 4 }; /* sweeps at most; times that rate that is enoug
 /** Times the average from which on the longest row is too long: its entries make the factorization dear, while what it
  *  leaves out is much. */
 static const double UNEVEN = 16;
+/** Sum of a row's other entries over the one on the diagonal, on average, from which on incomplete factorizations of
+ *  rows that are not short need many steps, or do not converge at all: nothing bounds what they drop. */
+static const double OUTWEIGHED = 2.5;
 /** Row sums outside the three middle diagonals, of the diagonal, that are as good as zero. */
 static const double CANCELS = 0.05;
 
@@ -95,8 +98,9 @@ static double share_of_diagonal(int64_t n, const double *ratio)
 }
 
 /** Whether the diagonal is enough: it has most of the matrix, or sweeps of |I - D^-1 A|, which bound the errors of
- *  Jacobi's method, bring ones down at that rate. Of symmetric A the rate of sweep after sweep falls. x, y: n each. */
-static bool settles(trine_precond p, double *x, double *y)
+ *  Jacobi's method, bring ones down at that rate. Of symmetric A the rate of sweep after sweep falls. x, y: n each.
+ *  others: sums of rows' other entries over the diagonal, on average. */
+static bool settles(trine_precond p, double *x, double *y, double *others)
 {
     const struct precond_rows rows = precond_rows_of(p);
     const int64_t n = p->base.n;
@@ -108,8 +112,9 @@ static bool settles(trine_precond p, double *x, double *y)
         double *const last = x;
         x = y;
         y = last;
+        if (k == 1) *others = mean_of(n, x);
         if (k == 1 && !(share_of_diagonal(n, x) < MOST)) return true;
-        if (k == 1 && !(mean_of(n, x) < 1)) return false;
+        if (k == 1 && !(*others < 1)) return false;
         const double norm = norm_of(n, x), rate = 1 - norm / before;
         if (k > 1 && (norm == 0 || rate >= QUICK * least)) return true;
         if (k > 1 && !(rate >= least)) return false;
@@ -140,8 +145,9 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     const struct precond_rows rows = precond_rows_of(p);
     const int64_t n = p->base.n;
     double *x = trine_host_alloc(ctx, 2 * n, sizeof *x);
+    double others = 0;
     if (!x) return TRINE_ERR_MEMORY;
-    if (settles(p, x, x + n)) {
+    if (settles(p, x, x + n, &others)) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, "the diagonal is enough: sweeps of Jacobi's method bring errors down");
     } else if (is_uneven(p)) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, "a few rows are much longer than the others");
@@ -151,6 +157,8 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
             decide(p, o, TRINE_PRECOND_TRIDIAG, 0, "entries outside the three middle diagonals cancel in a row");
         else if ((double)p->nnz <= FEW_ENTRIES * (double)n)
             decide(p, o, TRINE_PRECOND_ILUK, 0, "few entries a row, and pivots on the diagonal");
+        else if (!(others < OUTWEIGHED))
+            decide(p, o, TRINE_PRECOND_DIAGP1, 0, "the many other entries of a row outweigh the diagonal by far");
         else decide(p, o, TRINE_PRECOND_ILU0, 0, "pivots on the diagonal");
     }
     trine_free(ctx, TRINE_HOST, x);

@@ -41,6 +41,10 @@ struct trine_precond_s {
     trine_status pivot_status;       /* SINGULAR or NOT_DEFINITE */
 };
 
+/** Of a diagonal that must be real (IC0's), the imaginary part may be so many rounding errors of the real part: what
+ *  products like B^H B leave there. It is dropped; a larger one makes the pivot NaN. */
+enum { PRECOND_MOST_ROUNDING = 32 };
+
 /** Note that the pivot of a row is of no use; the first row stays. For one thread at a time. */
 static inline void precond_note_pivot(trine_precond p, int64_t row, trine_status status)
 {

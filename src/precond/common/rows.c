@@ -115,13 +115,19 @@ trine_status precond_take_pattern(trine_precond p, trine_matrix A)
     p->offsets = rows.offsets;
     p->columns = rows.indices;
     p->positions = rows.positions;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = p->offsets[i] + 1; k < p->offsets[i + 1]; k++)
-            if (p->columns[k] == p->columns[k - 1])
-                FAIL(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %d; sum duplicates first", (long long)i,
-                     (int)p->columns[k]);
     TRY(ALLOC(ctx, p->diagonal, n));
-    for (int64_t i = 0; i < n; i++) p->diagonal[i] = precond_find(p, i, (int32_t)i);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t last = -1;
+        p->diagonal[i] = -1;
+        for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++) {
+            const int32_t j = p->columns[k];
+            if (j == last)
+                FAIL(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %d; sum duplicates first", (long long)i,
+                     (int)j);
+            if (j == i) p->diagonal[i] = k;
+            last = j;
+        }
+    }
     p->values = trine_host_alloc(ctx, p->nnz, trine_dtype_size(m.dtype));
     if (!p->values) return TRINE_ERR_MEMORY;
     TRY(trine_matrix_csr(ctx, &p->matrix, m.dtype, n, n, p->nnz, TRINE_HOST, 64, p->offsets, 32, p->columns,

@@ -19,6 +19,14 @@ static void share(trine_context ctx, int64_t n, int64_t count, int64_t grain, tr
     else trine_team_for(ctx, threads, count, grain, range, job);
 }
 
+/** Keep the least of rows that several threads note; -1: none. */
+static void note_first(int64_t *first, int64_t row)
+{
+    int64_t seen = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (row >= 0 && (seen < 0 || row < seen) &&
+           !__atomic_compare_exchange_n(first, &seen, row, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
 /** The path of a position in path order. */
 static int64_t path_at(const struct precond_factor *f, int64_t at)
 {

@@ -1,4 +1,6 @@
 // Rows of incomplete factors, level by level: a few lanes a row, which go over the entries of the rows that it needs.
+#include <cfloat>
+
 #include "precond/cuda/launch.cuh"
 
 namespace {
@@ -77,8 +79,12 @@ template <typename T> __device__ real_of<T> square_of(T a)
 /** The real part of what must be real. */
 template <typename T> __device__ real_of<T> real_of_pivot(T a)
 {
-    if constexpr (scalar<T>::is_complex) return a.y == 0 ? a.x : real_of<T>(NAN);
-    else return a;
+    if constexpr (scalar<T>::is_complex) {
+        constexpr real_of<T> eps = sizeof(real_of<T>) == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
+        return fabs(a.y) <= PRECOND_MOST_ROUNDING * eps * fabs(a.x) ? a.x : real_of<T>(NAN);
+    } else {
+        return a;
+    }
 }
 template <typename T> __device__ T real_as(real_of<T> a)
 {

@@ -1,9 +1,11 @@
 /* Incomplete LU and Cholesky factors on a pattern, by rows: who begins which task, and the row by row waits. */
+#include <float.h>
 #include <string.h>
 
 #include "core/scalar.h"
 #include "core/team.h"
 #include "precond/ilu/ilu.h"
+#include "precond/precond.h"
 
 struct rows_job;
 /** Task k by thread me. */

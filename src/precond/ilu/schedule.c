@@ -89,6 +89,7 @@ static double seconds_of(const struct ilu_pattern *p, int64_t i)
 
 /** Memory of a simulation. */
 struct simulation {
+    double *alone;  /* n: seconds of each row */
     double *end;    /* n: of each row */
     uint64_t *seen; /* n: a bit for each thread that has the row in its cache, one for several of more than 64 */
     double *clock;  /* of each thread */
@@ -112,8 +113,8 @@ static double simulate(const struct ilu_pattern *p, struct ilu_schedule *s, cons
                 now += remote_seconds;
                 m->seen[j] |= mine;
             }
-            task_alone += seconds_of(p, i);
-            now += seconds_of(p, i);
+            task_alone += m->alone[i];
+            now += m->alone[i];
             m->end[i] = now;
             m->seen[i] = mine;
         }
@@ -138,9 +139,10 @@ trine_status ilu_schedule_make(trine_context ctx, const struct ilu_pattern *p, s
     double alone = 0, best;
     *out = (struct ilu_schedule){.threads = 1};
     if (threads == 1) return TRINE_SUCCESS;
-    for (int64_t i = 0; i < p->n; i++) alone += seconds_of(p, i);
+    TRY(ALLOC(ctx, m.alone, p->n));
+    for (int64_t i = 0; i < p->n; i++) alone += m.alone[i] = seconds_of(p, i);
     best = 0.75 * alone; /* less is not worth other threads' time */
-    if (best < team_seconds) return TRINE_SUCCESS;
+    if (best < team_seconds) goto done;
     TRY(ALLOC(ctx, m.end, p->n));
     TRY(ALLOC(ctx, m.seen, p->n));
     TRY(ALLOC(ctx, m.clock, threads));
@@ -164,6 +166,7 @@ trine_status ilu_schedule_make(trine_context ctx, const struct ilu_pattern *p, s
         trine_team_start(ctx);
     }
 done:
+    trine_free(ctx, TRINE_HOST, m.alone);
     trine_free(ctx, TRINE_HOST, m.end);
     trine_free(ctx, TRINE_HOST, m.seen);
     trine_free(ctx, TRINE_HOST, m.clock);

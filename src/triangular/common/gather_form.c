@@ -3,6 +3,56 @@
 
 #include <string.h>
 
+/** Entry k of T, in column j of the row at position p, which is n-1-row if a solve goes backward. */
+static inline void put(struct gather_form *t, bool forward, int64_t at, int64_t k, int64_t j)
+{
+    t->columns[at] = (int32_t)(forward ? j : t->n - 1 - j);
+    t->source[at] = k;
+}
+
+/** Along the compressed rows: one pass, along or against their storage. */
+static void gather_rows(struct gather_form *t, const struct pattern *m, bool forward)
+{
+    int64_t at = 0;
+    t->offsets[0] = 0;
+    for (int64_t p = 0; p < t->n; p++) {
+        const int64_t i = forward ? p : t->n - 1 - p, first = m->offsets[i], last = m->offsets[i + 1];
+        for (int64_t s = first; s < last; s++) {
+            const int64_t k = forward ? s : last - 1 - (s - first), j = m->indices[k];
+            if (in_triangle(m->lower_major, i, j)) put(t, forward, at++, k, j);
+            else if (j == i && t->pivot_source) t->pivot_source[p] = k;
+        }
+        t->offsets[p + 1] = at;
+    }
+}
+
+/** Across the compressed rows. */
+static void scatter_rows(struct gather_form *t, const struct pattern *m, bool forward)
+{
+    const int64_t n = t->n;
+    memset(t->offsets, 0, (size_t)(n + 1) * sizeof *t->offsets);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
+            const int64_t j = m->indices[k], p = forward ? j : n - 1 - j;
+            if (in_triangle(m->lower_major, i, j)) t->offsets[p + 1]++;
+            else if (j == i && t->pivot_source) t->pivot_source[p] = k;
+        }
+    for (int64_t p = 0; p < n; p++) t->offsets[p + 1] += t->offsets[p];
+
+    /* Major indices are visited in solve order, so that rows come out ascending in position. offsets[p] runs to the
+     * end of row p and is shifted back afterwards. */
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t i = forward ? q : n - 1 - q;
+        const int64_t first = m->offsets[i], last = m->offsets[i + 1];
+        for (int64_t s = first; s < last; s++) {
+            const int64_t k = forward ? s : last - 1 - (s - first), j = m->indices[k];
+            if (in_triangle(m->lower_major, i, j)) put(t, forward, t->offsets[forward ? j : n - 1 - j]++, k, i);
+        }
+    }
+    memmove(t->offsets + 1, t->offsets, (size_t)n * sizeof *t->offsets);
+    t->offsets[0] = 0;
+}
+
 /* Natural solve order: position = row forward, n-1-row backward. */
 trine_status gather_form_build(trine_triangular plan, struct gather_form *t, const struct pattern *m, bool transposed)
 {
@@ -10,39 +60,13 @@ trine_status gather_form_build(trine_triangular plan, struct gather_form *t, con
     trine_context ctx = plan->base.ctx;
     const int64_t n = plan->base.n;
     const bool forward = transposed ? !m->lower_major : m->lower_major; /* what is solved is lower */
-    const bool unit = plan->options.diag == TRINE_UNIT;
     t->n = n;
     t->nnz = plan->info.nnz - n;
-    TRY(CALLOC(ctx, t->offsets, n + 1));
+    TRY(ALLOC(ctx, t->offsets, n + 1));
     TRY(ALLOC(ctx, t->columns, t->nnz));
     TRY(ALLOC(ctx, t->source, t->nnz));
-    if (!unit) TRY(ALLOC(ctx, t->pivot_source, n));
-
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
-            const int64_t j = m->indices[k], row = transposed ? j : i, p = forward ? row : n - 1 - row;
-            if (in_triangle(m->lower_major, i, j)) t->offsets[p + 1]++;
-            else if (j == i && !unit) t->pivot_source[p] = k;
-        }
-    for (int64_t p = 0; p < n; p++) t->offsets[p + 1] += t->offsets[p];
-
-    /* Major indices are visited in solve order, so that scattered rows come out ascending in position; gathered rows
-     * are read along or against their storage. offsets[p] runs to the end of row p and is shifted back afterwards. */
-    for (int64_t q = 0; q < n; q++) {
-        const int64_t i = forward ? q : n - 1 - q;
-        const int64_t first = m->offsets[i], last = m->offsets[i + 1];
-        for (int64_t s = first; s < last; s++) {
-            const int64_t k = forward ? s : last - 1 - (s - first);
-            const int64_t j = m->indices[k];
-            if (!in_triangle(m->lower_major, i, j)) continue;
-            const int64_t row = transposed ? j : i, column = transposed ? i : j;
-            const int64_t at = t->offsets[forward ? row : n - 1 - row]++;
-            t->columns[at] = (int32_t)(forward ? column : n - 1 - column);
-            t->source[at] = k;
-        }
-    }
-    memmove(t->offsets + 1, t->offsets, (size_t)n * sizeof *t->offsets);
-    t->offsets[0] = 0;
+    if (plan->options.diag == TRINE_NONUNIT) TRY(ALLOC(ctx, t->pivot_source, n));
+    (transposed ? scatter_rows : gather_rows)(t, m, forward);
     TRY(ALLOC(ctx, t->order, n));
     for (int64_t p = 0; p < n; p++) t->order[p] = (int32_t)(forward ? p : n - 1 - p);
 done:

@@ -21,26 +21,34 @@ static int64_t count_levels(const struct gather_form *t, int32_t *level)
     return n_levels;
 }
 
-/** Stable counting sort of 0..n-1 by level: starts (n_levels + 1) and the sorted list. */
-static void sort_by_level(int64_t n, int64_t n_levels, const int32_t *level, int64_t *starts, int32_t *sorted)
+/** Where levels begin in a list by level: n_levels + 1 starts. */
+static void count_rows(int64_t n, int64_t n_levels, const int32_t *level, int64_t *starts)
 {
     memset(starts, 0, (size_t)(n_levels + 1) * sizeof *starts);
     for (int64_t p = 0; p < n; p++) starts[level[p] + 1]++;
     for (int64_t l = 0; l < n_levels; l++) starts[l + 1] += starts[l];
+}
+
+/** Stable counting sort of 0..n-1 by level, from its starts. */
+static void sort_by_level(int64_t n, int64_t n_levels, const int32_t *level, int64_t *starts, int32_t *sorted)
+{
     for (int64_t p = 0; p < n; p++) sorted[starts[level[p]]++] = (int32_t)p;
     memmove(starts + 1, starts, (size_t)n_levels * sizeof *starts);
     starts[0] = 0;
 }
 
-trine_status level_sets_find(trine_context ctx, const struct gather_form *t, struct level_sets *out)
+trine_status level_sets_find(trine_context ctx, const struct gather_form *t, bool sorted, struct level_sets *out)
 {
     trine_status status = TRINE_SUCCESS;
     int32_t *level = NULL;
     TRY(ALLOC(ctx, level, t->n));
     out->count = count_levels(t, level);
     TRY(ALLOC(ctx, out->offsets, out->count + 1));
-    TRY(ALLOC(ctx, out->positions, t->n));
-    sort_by_level(t->n, out->count, level, out->offsets, out->positions);
+    count_rows(t->n, out->count, level, out->offsets);
+    if (sorted) {
+        TRY(ALLOC(ctx, out->positions, t->n));
+        sort_by_level(t->n, out->count, level, out->offsets, out->positions);
+    }
 done:
     trine_free(ctx, TRINE_HOST, level);
     return status;
@@ -108,6 +116,7 @@ trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo
         if (level[i] > highest) highest = level[i];
     }
     *n_levels = highest + 1;
+    count_rows(n, *n_levels, level, level_offsets);
     sort_by_level(n, *n_levels, level, level_offsets, rows);
 done:
     trine_free(ctx, TRINE_HOST, own_level);

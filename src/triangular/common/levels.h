@@ -11,8 +11,9 @@ struct level_sets {
     int32_t *positions;        /* n */
 };
 
-/** Level sets of t in natural order. What has been allocated so far stays in *out, also after a failure. */
-trine_status level_sets_find(trine_context ctx, const struct gather_form *t, struct level_sets *out);
+/** Level sets of t in natural order; not sorted: without positions. What has been allocated so far stays in *out, also
+ *  after a failure. */
+trine_status level_sets_find(trine_context ctx, const struct gather_form *t, bool sorted, struct level_sets *out);
 /** What trine_triangular_info says of them. */
 void level_sets_report(int64_t n, const struct level_sets *levels, struct triangular_side *side);
 void level_sets_free(trine_context ctx, struct level_sets *l);

@@ -289,7 +289,7 @@ trine_status partition_of_side(trine_triangular plan, const struct pattern *m, i
     struct level_sets levels = {0};
     struct triangular_side *s = &plan->side[side];
     TRY(gather_form_build(plan, t, m, m->csr != (side == SIDE_N)));
-    TRY(level_sets_find(ctx, t, &levels));
+    TRY(level_sets_find(ctx, t, true, &levels));
     level_sets_report(t->n, &levels, s);
     TRY(gather_form_reorder(ctx, t, levels.positions));
     TRY(partition_make(plan, t, &levels, costs, out));

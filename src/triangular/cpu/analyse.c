@@ -5,11 +5,20 @@
 #include "triangular/common/levels.h"
 #include "triangular/cpu/side.h"
 
+static const double least_gain = 1.15; /* of tasks that nobody has asked for */
+
+/** Whether tasks by level cannot win, however well they share their work, against tasks of rows as given or, where
+ *  nothing else was asked for, one thread. */
+static bool is_too_slow_by_level(trine_triangular plan, const struct triangular_side *side, const struct cpu_side *t)
+{
+    const double least = tasks_least_seconds_by_level(plan, &t->form, t->threads);
+    return least >= t->tasks->seconds || (plan->options.method == TRINE_TRI_AUTO && side->seconds < least_gain * least);
+}
+
 /** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with
  *  something in hand for tasks, whose expectation assumes that every thread has a core to itself. */
 static trine_status choose(trine_triangular plan, struct triangular_side *side, struct cpu_side *t)
 {
-    static const double least_gain = 1.15;
     trine_status status = TRINE_SUCCESS;
     const trine_triangular_method asked = plan->options.method;
     const int asked_order = plan->options.tune.row_order;
@@ -25,10 +34,11 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
     if (asked == TRINE_TRI_AUTO && !asked_order && t->threads > 1 && cpu_shares_columns(t, plan->options.max_nrhs)) {
         plan->reason = "the threads take right-hand sides, and nobody waits";
     } else if (asked == TRINE_TRI_LEVELSET || t->threads > 1) {
-        TRY(level_sets_find(plan->base.ctx, &t->form, &levels));
-        level_sets_report(t->form.n, &levels, side);
         if (asked_order != 2) TRY(tasks_schedule(plan, &t->form, NULL, t->threads, &t->tasks));
-        if (asked_order != 1) TRY(tasks_schedule(plan, &t->form, &levels, t->threads, &by_level));
+        const bool try_levels = asked_order != 1 && !(t->tasks && is_too_slow_by_level(plan, side, t));
+        TRY(level_sets_find(plan->base.ctx, &t->form, try_levels, &levels));
+        level_sets_report(t->form.n, &levels, side);
+        if (try_levels) TRY(tasks_schedule(plan, &t->form, &levels, t->threads, &by_level));
         const bool sort = !t->tasks || (by_level && by_level->seconds < t->tasks->seconds);
         if (sort) {
             tasks_free(plan, t->tasks);
@@ -60,6 +70,8 @@ done:
     return status;
 }
 
+enum { SHORTEST_NESTED = 4 };
+
 /** Row p + 1 has the columns of row p, and p. */
 static bool is_nested(const struct gather_form *t, int64_t p)
 {
@@ -71,11 +83,10 @@ static bool is_nested(const struct gather_form *t, int64_t p)
 /** Cut positions first .. last - 1 into nested rows, up to MOST_NESTED each; returns how many rows are not alone. */
 static int64_t find_nested(struct cpu_side *t, int64_t first, int64_t last)
 {
-    enum { SHORTEST = 4 };
     int64_t together = 0;
     for (int64_t p = first, rows; p < last; p += rows) {
         rows = 1;
-        if (t->form.offsets[p + 1] - t->form.offsets[p] >= SHORTEST)
+        if (t->form.offsets[p + 1] - t->form.offsets[p] >= SHORTEST_NESTED)
             while (rows < MOST_NESTED && p + rows < last && is_nested(&t->form, p + rows - 1)) rows++;
         t->nested[p] = (int8_t)rows;
         if (rows > 1) together += rows;
@@ -87,8 +98,10 @@ static int64_t find_nested(struct cpu_side *t, int64_t first, int64_t last)
 static trine_status use_nested(trine_triangular plan, struct cpu_side *t)
 {
     trine_status status = TRINE_SUCCESS;
-    int64_t together = 0;
+    int64_t together = 0, long_rows = 0;
     if (!t->step) return TRINE_SUCCESS; /* by level: no row needs its neighbour */
+    for (int64_t p = 0; p < t->form.n; p++) long_rows += t->form.offsets[p + 1] - t->form.offsets[p] >= SHORTEST_NESTED;
+    if (2 * long_rows < t->form.n) return TRINE_SUCCESS;
     TRY(ALLOC(plan->base.ctx, t->nested, t->form.n));
     if (!t->tasks) together = find_nested(t, 0, t->form.n);
     for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++)
@@ -153,7 +166,8 @@ trine_status cpu_analyse_side(trine_triangular plan, void *pattern, int side)
     TRY(choose(plan, &plan->side[side], t));
     TRY(use_nested(plan, t));
     TRY(find_kinds(plan, t));
-    for (int64_t k = 0; k < t->form.nnz; k++) t->form.columns[k] = t->form.order[t->form.columns[k]];
+    if (t->step != 1) /* else positions are rows */
+        for (int64_t k = 0; k < t->form.nnz; k++) t->form.columns[k] = t->form.order[t->form.columns[k]];
     TRY((t->values = trine_host_alloc(ctx, t->form.nnz, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((t->pivots = trine_host_alloc(ctx, t->form.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     plan->info.bytes +=

@@ -33,6 +33,20 @@ double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t)
     return cost_of(plan, 0, 0) * (double)(t->n - 1) + cost_of(plan, t->nnz, 0);
 }
 
+/** What its place costs a row in an order by level. */
+static double extra_by_level(trine_triangular plan, int64_t n)
+{
+    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
+    return 2 * size * n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
+}
+
+double tasks_least_seconds_by_level(trine_triangular plan, const struct gather_form *t, int threads)
+{
+    const double rows = cost_of(plan, 0, extra_by_level(plan, t->n)) * (double)t->n,
+                 entries = cost_of(plan, t->nnz, 0) - cost_of(plan, 0, 0);
+    return team_seconds + (rows + entries) / threads;
+}
+
 /* ----------------------------------------------------------- tasks and graph */
 
 /** Tasks and what they wait for, while schedules are tried. */
@@ -73,7 +87,7 @@ static void cut(struct graph *g, const double *cost, int64_t first, int64_t last
 
 /** The same for rows as they stand, but a task ends early where a row needs nothing of it: at the end of a grid line
  *  or plane, of a branch of an elimination tree. What follows is then free to run beside it. */
-static void cut_where_free(struct graph *g, const struct gather_form *t, const double *cost, double size)
+static void cut_where_free(trine_triangular plan, const struct gather_form *t, double size, struct graph *g)
 {
     double open = 0;
     for (int64_t p = 0; p < t->n; p++) {
@@ -83,7 +97,7 @@ static void cut_where_free(struct graph *g, const struct gather_form *t, const d
                 needs = t->columns[k] >= g->rows[g->n_tasks];
             if (!needs) close_task(g, p, &open);
         }
-        open += cost[p];
+        open += cost_of(plan, t->offsets[p + 1] - t->offsets[p], 0);
         if (open >= size) close_task(g, p + 1, &open);
     }
     close_task(g, t->n, &open);
@@ -97,21 +111,18 @@ static trine_status cut_all(trine_triangular plan, const struct gather_form *t, 
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     double *cost = NULL, open = 0;
-    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const double extra = !levels                                                  ? 0
-                         : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds
-                                                                                  : order_seconds;
-    TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
     TRY(ALLOC(ctx, g->cost, t->n));
-    for (int64_t s = 0; s < t->n; s++) {
-        const int64_t p = levels ? levels->positions[s] : s;
-        cost[s] = cost_of(plan, t->offsets[p + 1] - t->offsets[p], extra);
-    }
     g->rows[0] = g->n_tasks = 0;
     if (!levels) {
-        cut_where_free(g, t, cost, smallest_task);
+        cut_where_free(plan, t, smallest_task, g);
     } else {
+        const double extra = extra_by_level(plan, t->n);
+        TRY(ALLOC(ctx, cost, t->n));
+        for (int64_t s = 0; s < t->n; s++) {
+            const int64_t p = levels->positions[s];
+            cost[s] = cost_of(plan, t->offsets[p + 1] - t->offsets[p], extra);
+        }
         for (int64_t l = 0; l < levels->count; l++) {
             const int64_t first = levels->offsets[l], last = levels->offsets[l + 1];
             double all = 0;

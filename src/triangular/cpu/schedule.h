@@ -44,6 +44,8 @@ trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, 
                             int threads, struct task_schedule **out);
 /** Seconds of a solve by one thread, rows as they stand, on the scale of task_schedule.seconds. */
 double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t);
+/** What tasks by level take at least, on that scale: all their work, shared without a wait. */
+double tasks_least_seconds_by_level(trine_triangular plan, const struct gather_form *t, int threads);
 /** Upper bounds for a triangle of n rows and nnz off-diagonal entries: bytes of a schedule, and of what
  *  tasks_schedule takes beside it. */
 void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, int64_t *meanwhile);

@@ -29,6 +29,9 @@ struct cpu_side {
 
 static inline const struct cpu_side *side_of(const struct triangular_solve *s) { return s->part; }
 
+/** Whether every right-hand side and solution is a column without gaps. */
+static inline bool lies_in_columns(const struct triangular_solve *s) { return s->b_row == 1 && s->x_row == 1; }
+
 /** Whether threads take right-hand sides instead of rows: there are enough for each of them. */
 static inline bool cpu_shares_columns(const struct cpu_side *t, int64_t nrhs)
 {
