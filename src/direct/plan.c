@@ -122,6 +122,7 @@ static trine_status check_options(const trine_direct_options *o)
             "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
     REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
+    REQUIRE(o->triangular.expected_solves >= 0, "expected_solves is %lld", (long long)o->triangular.expected_solves);
     REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
             (int)o->triangular.summation);
     REQUIRE((unsigned)o->solver <= TRINE_SOLVER_LIBRARY, "there is no solver %d", (int)o->solver);
@@ -198,13 +199,12 @@ static trine_status set_up_solver(trine_direct D)
     if (!factor_solves(D->F)) return set_up_sweeps(D);
     sweeps_destroy(&D->sweeps);
     D->sweeps.analyse_seconds = D->sweeps.numeric_seconds = 0;
-    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "asked for");
+    solver_tell_library(D->F, &D->options, D->sweeps.reason, sizeof D->sweeps.reason);
     if (D->F->method != TRINE_DIRECT_CUDSS) return TRINE_SUCCESS;
     if (trine_dtype_is_single(D->base.dtype))
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
     if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
-    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "cuDSS's own");
     return TRINE_SUCCESS;
 }
 
@@ -299,10 +299,9 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    const bool by_library =
-        chosen.solver == TRINE_SOLVER_LIBRARY && direct_space(ctx) == TRINE_HOST && !trine_dtype_is_single(info.dtype);
-    TRY(factor_create(ctx, &F, A, &chosen.factor, by_library));
+    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_may_be_library(ctx, info.dtype, &chosen)));
     F->of_plan = true;
+    solver_choose_library(F, &chosen);
     if (!factor_solves(F)) give_back_holes(F);
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:

@@ -32,6 +32,8 @@ typedef struct {
     direct_works works;                        /* the callers', with works of the plans above */
 } direct_sweeps;
 
+/** Whether the panels of F's factor are to be used; s->reason says why, or why not (choose_solver.c). */
+bool sweeps_want_panels(direct_sweeps *s, trine_factor F);
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 /** Whether the panels are inverted by the library's own choice: then a trial solve should say whether that was good. */
