@@ -156,19 +156,13 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
 
 /* ---------------------------------------------------------------------- plans */
 
-/** The plan for the factor, whose ops s->ops says. On one thread panels pay from some entries a column on: with fewer,
- *  as of two-dimensional problems, loops over single entries take less. */
+/** The plan for the factor, whose ops s->ops says. */
 static PetscErrorCode PlanDirect(TrineSolver *s, PetscBool *go_on)
 {
-    enum { COLUMN = 64 };
-    trine_direct_options options = {
+    const trine_direct_options options = {
         .ops = s->ops, .refine = (int)s->options.refine, .solver = (trine_direct_solver)s->options.solver};
-    trine_factor_info info;
 
     PetscFunctionBegin;
-    TrineCall(trine_factor_get_info(s->factor, &info));
-    if (options.solver == TRINE_SOLVER_AUTO && s->device.info.threads == 1 && info.nnz_L < COLUMN * info.n)
-        options.solver = TRINE_SOLVER_GENERAL;
     PetscCall(Judge(s, trine_direct_create_from_factor(s->device.ctx, &s->direct, s->factor, NULL, &options),
                     PETSC_FALSE, go_on));
     PetscFunctionReturn(0);

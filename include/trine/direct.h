@@ -148,10 +148,11 @@ TRINE_API trine_status trine_factor_from_superlu(trine_context ctx, trine_factor
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO, /* LIBRARY where that can be and few solves are expected
-                          (triangular.expected_solves). Else SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
-                          have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
-                          fixed order of summation. Else GENERAL; info.reason says why */
+    TRINE_SOLVER_AUTO, /* LIBRARY where that can be and few solves are expected (triangular.expected_solves). Else
+                          SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they have
+                          16 entries on average, and on one thread columns are long. Not if `triangular` asks for
+                          a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says
+                          why */
     TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
                                 are inverted (on a GPU), a trial solve at set-up decides: with a backward error
                                 above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,

@@ -63,28 +63,51 @@ static int64_t panel_entries(const trine_panels *P)
     return entries;
 }
 
+static int threads_of(trine_context ctx)
+{
+    trine_context_info info = {.threads = 1};
+    trine_context_get_info(ctx, &info); /* fails for NULL alone */
+    return info.threads;
+}
+
+/** Why a CPU solves with F row by row, though it has panels; NULL: by panels (measured: docs/notes/direct-choices.md,
+ *  supernodal-solves.md). */
+static const char *why_rows(const direct_sweeps *s, trine_factor F)
+{
+    enum {
+        TINY_PANEL = 16,        /* entries of L a panel, below which one costs more than its entries */
+        MOST_PADDING = 2,       /* stored entries for one of L, above which rows read less */
+        COLUMN = 64,            /* entries of L a column, from which on one thread is faster by panels */
+        COLUMN_IN_CACHE = 32,   /* the same where panels stay in the cache, */
+        CACHE = 1500000,        /* which so many of their entries do */
+        COLUMN_OF_SEVERAL = 128 /* the same with several right-hand sides, which rows have side by side */
+    };
+    /* Solves for which the set-up of rows, five times that of panels, is worth the while. */
+    const double least_solves = 30;
+    const bool asks = s->options.supernodal.invert || s->options.supernodal.single;
+    const int64_t stored = panel_entries(&F->panels);
+    const int64_t column = s->max_nrhs > 1 ? COLUMN_OF_SEVERAL : stored < CACHE ? COLUMN_IN_CACHE : COLUMN;
+    if (F->nnz_L < TINY_PANEL * F->panels.n_panels) return "the factor's supernodal panels are tiny";
+    if (stored > MOST_PADDING * F->nnz_L) return "the factor's supernodal panels have more zeros than entries";
+    if (!asks && threads_of(s->ctx) == 1 && F->nnz_L < column * F->n &&
+        expected_solves(&s->options.triangular) >= least_solves)
+        return "one thread is faster by rows where columns of the factor are short";
+    return NULL;
+}
+
 bool sweeps_want_panels(direct_sweeps *s, trine_factor F)
 {
-    /* Entries of L a panel on average, below which a CPU is faster row by row (measured:
-     * docs/notes/supernodal-solves.md). */
-    enum { TINY_PANEL = 16 };
-    /* Stored entries of the panels for one of L, above which the row by row solve reads less. */
-    enum { MOST_PADDING = 2 };
-    const char *no = NULL;
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
     const bool panels = F->method == TRINE_DIRECT_CHOLESKY || F->method == TRINE_DIRECT_LU;
-    if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
-    else if (s->options.solver == TRINE_SOLVER_SUPERNODAL) no = NULL;
+    const bool asked = s->options.solver == TRINE_SOLVER_SUPERNODAL;
+    const char *no = NULL;
+    if (asked) no = NULL;
+    else if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
     else if (!panels) no = "the factor has no supernodal panels";
     else if (s->options.triangular.method) no = "a method of the general solve was asked for";
     else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
         no = "a fixed order of summation was asked for";
-    else if (!on_gpu && F->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
-    else if (!on_gpu && panel_entries(&F->panels) > MOST_PADDING * F->nnz_L)
-        no = "the factor's supernodal panels have more zeros than entries";
-    snprintf(s->reason, sizeof s->reason, "%s",
-             no                                             ? no
-             : s->options.solver == TRINE_SOLVER_SUPERNODAL ? "asked for"
-                                                            : "the factor has supernodal panels");
+    else if (!on_gpu) no = why_rows(s, F);
+    snprintf(s->reason, sizeof s->reason, "%s", no ? no : asked ? "asked for" : "the factor has supernodal panels");
     return !no;
 }
