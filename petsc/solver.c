@@ -32,6 +32,8 @@ PetscErrorCode TrineSolverCreate(PetscObject owner, const char *group, TrineSolv
     (*s)->ops = TRINE_N;
     (*s)->failed_row = -1;
     PetscCall(TrineOptionsSetDefaults(&(*s)->options));
+    /* A preconditioner does without the refinement that makes a factor's solves accurate. */
+    if (owner->classid != MAT_CLASSID) (*s)->options.refine = -1;
     PetscFunctionReturn(0);
 }
 
@@ -448,6 +450,7 @@ PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Ma
 
 static PetscErrorCode ViewDirect(const TrineSolver *s, PetscViewer viewer)
 {
+    const PetscInt asked = s->options.refine;
     trine_direct_info info;
 
     PetscFunctionBegin;
@@ -462,7 +465,7 @@ static PetscErrorCode ViewDirect(const TrineSolver *s, PetscViewer viewer)
                                      : info.solver == TRINE_SOLVER_GENERAL  ? "by rows"
                                                                             : "of the factorization's library",
                                      info.reason,
-                                     (long long)PetscMax(s->options.refine, (PetscInt)info.factor.refine)));
+                                     asked < 0 ? 0 : (long long)PetscMax(asked, (PetscInt)info.factor.refine)));
     PetscFunctionReturn(0);
 }
 

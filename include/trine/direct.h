@@ -177,7 +177,8 @@ typedef struct {
     int refine; /* steps of iterative refinement in A's dtype, residuals summed to about
                    twice its precision; the plan then keeps op(A) as CSR in the context's
                    space. At least as many as the factor's trial solve took
-                   (trine_factor_info.refine) are made */
+                   (trine_factor_info.refine) are made. -1: none, whatever the trial solve took, as
+                   suits a preconditioner */
     trine_direct_solver solver;
     trine_supernodal_options supernodal; /* of SUPERNODAL; triangular.max_nrhs holds for both */
     int64_t reserved[4]; /* zeros */

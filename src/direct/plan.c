@@ -104,7 +104,7 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
-    D->refine = D->options.refine;
+    D->refine = D->options.refine > 0 ? D->options.refine : 0;
     if (A && D->may_refine && D->F->refine > D->refine) D->refine = D->F->refine;
     for (trine_transpose op = TRINE_N; op <= TRINE_H && D->refine; op = (trine_transpose)(2 * op))
         if (D->sweeps.ops & op) TRY(place_rows(D, op));
@@ -120,7 +120,7 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE_RESERVE(trine_supernodal_options, &o->supernodal);
     REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0,
             "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
-    REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
+    REQUIRE(o->refine >= -1, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
     REQUIRE(o->triangular.expected_solves >= 0, "expected_solves is %lld", (long long)o->triangular.expected_solves);
     REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
@@ -258,7 +258,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->base.ops = options->ops ? options->ops : TRINE_N;
     D->F = F;
     D->options = *options;
-    D->may_refine = options->refine || (A && has_trials(F));
+    D->may_refine = options->refine > 0 || (options->refine == 0 && A && has_trials(F));
     D->space = direct_space(ctx);
     D->sweeps = (direct_sweeps){
         .ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -321,7 +321,7 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     trine_matrix_info info = {.n_rows = F->n, .n_cols = F->n, .dtype = F->dtype};
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
-    REQUIRE(A || !chosen.refine, "refinement needs A, which is not known here");
+    REQUIRE(A || chosen.refine <= 0, "refinement needs A, which is not known here");
     if (A) TRY(factor_check_matrix(A, &info));
     REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
             (long long)info.n_cols, (long long)F->n);
@@ -377,7 +377,7 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     trine_matrix_info info = {.n_rows = D->base.n, .dtype = D->base.dtype};
     trine_status status = A ? factor_check_matrix(A, &info) : TRINE_SUCCESS;
     if (status) return status;
-    REQUIRE(A || !D->options.refine, "refinement needs A, which is not known here");
+    REQUIRE(A || D->options.refine <= 0, "refinement needs A, which is not known here");
     REQUIRE(F->n == D->base.n && info.n_rows == D->base.n,
             "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
             (long long)F->n, (long long)D->base.n);
