@@ -114,9 +114,8 @@ static PetscInt FindZeroRow(const TrineMatrix *m)
 }
 
 /** What PETSc calls the failure of a set-up; MAT_FACTOR_NOERROR of an error that is none of the matrix. */
-static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool zero_row)
+static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern)
 {
-    if (zero_row) return MAT_FACTOR_NUMERIC_ZEROPIVOT; /* KLU refuses a matrix of zeros with another status */
     switch (status) {
     case TRINE_ERR_SINGULAR: return of_pattern ? MAT_FACTOR_STRUCT_ZEROPIVOT : MAT_FACTOR_NUMERIC_ZEROPIVOT;
     case TRINE_ERR_NOT_DEFINITE: return MAT_FACTOR_NUMERIC_ZEROPIVOT;
@@ -143,14 +142,13 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
     if (s->owner->classid == MAT_CLASSID) SayWhat(s, "pc_factor_mat_solver", "type", "trine");
     else SayWhat(s, s->group, "method", TrineOptionsMethodName(&s->options));
     s->failed_row = RowOfSentence(trine_last_error());
-    if (s->options.method == TRINE_PETSC_DIRECT && (status == TRINE_ERR_SINGULAR || status == TRINE_ERR_ARGUMENT))
-        zero_row = FindZeroRow(&s->matrix);
+    if (s->options.method == TRINE_PETSC_DIRECT && status == TRINE_ERR_SINGULAR) zero_row = FindZeroRow(&s->matrix);
     if (zero_row >= 0) {
         const size_t length = strlen(s->sentence);
         snprintf(s->sentence + length, sizeof s->sentence - length, "; row %lld is zero", (long long)zero_row);
         s->failed_row = zero_row;
     }
-    s->failure = FailureOf(s, status, of_pattern, zero_row >= 0 ? PETSC_TRUE : PETSC_FALSE);
+    s->failure = FailureOf(s, status, of_pattern);
     PetscCheck(s->failure != MAT_FACTOR_NOERROR, PETSC_COMM_SELF, TrineErrorCode(status), "%s", s->sentence);
     PetscCall(PetscInfo(s->owner, "set-up failed: %s\n", s->sentence));
     PetscFunctionReturn(0);

@@ -159,6 +159,8 @@ static void few_solves_are_the_librarys(void **state)
                 OK(trine_direct_get_info(plan, &info));
                 const bool library = info.solver == TRINE_SOLVER_LIBRARY;
                 assert_int_equal(strstr(info.reason, "right-hand sides expected") != NULL, library);
+                if (info.solver == TRINE_SOLVER_GENERAL && !test_on_gpu())
+                    assert_non_null(strstr(info.lower.reason, "few entries"));
                 if (expected[e] == 1) assert_int_equal(library, library_solves(methods[m], all_dtypes[t]));
                 if (expected[e] >= 10 && methods[m] == TRINE_DIRECT_CHOLESKY)
                     assert_false(library); /* panels are cheap */

@@ -91,7 +91,7 @@ static const char *why_rows(const direct_sweeps *s, trine_factor F)
     if (stored > MOST_PADDING * F->nnz_L) return "the factor's supernodal panels have more zeros than entries";
     if (!asks && threads_of(s->ctx) == 1 && F->nnz_L < column * F->n &&
         expected_solves(&s->options.triangular) >= least_solves)
-        return "one thread is faster by rows where columns of the factor are short";
+        return "one thread is faster by rows than by panels of so short columns";
     return NULL;
 }
 

@@ -433,6 +433,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     } else {
         TRY(trine_triangular_get_info(sweeps->lower, &info->lower));
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
+        if (sweeps->few_entries) info->lower.reason = info->upper.reason = "few entries: threads gain nothing";
         info->deterministic = info->lower.deterministic && info->upper.deterministic;
     }
 done:

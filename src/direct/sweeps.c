@@ -240,7 +240,8 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
      * factorization of the sparsest matrices. */
     enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
-    if (!options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL) options.method = TRINE_TRI_SERIAL;
+    s->few_entries = !options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL;
+    if (s->few_entries) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
     options.other_triangle_is_error = 0;
     options.max_nrhs = s->max_nrhs;

@@ -26,6 +26,7 @@ typedef struct {
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
+    bool few_entries;                          /* lower and upper are serial, which nobody asked for */
     direct_pattern L, U;                       /* of what lower and upper were made of */
     double analyse_seconds, numeric_seconds;   /* of the last sweeps_take_factor */
     char reason[256];                          /* why supernodal, or why not */
