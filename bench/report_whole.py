@@ -9,7 +9,7 @@ def once(r, key, others):
     return r.get(key) if r["impl"] == "trine" else others
 
 
-# What is compared: its name, the right-hand sides, the time in a record. In "one solve" trine is asked for the solves of the library that factors, as for few solves with one factor.
+# What is compared: its name, the right-hand sides, the time in a record. In "one solve" trine is told that it will be one.
 WHAT = (("one solve, from the matrix on", 1, lambda r: once(r, "once_ms", r["setup_ms"] + r["solve_ms"])),
         ("the first of many solves, from the matrix on", 1, lambda r: r["setup_ms"] + r["solve_ms"]),
         ("new values for one solve", 1, lambda r: once(r, "once_numeric_ms", r["numeric_ms"])),

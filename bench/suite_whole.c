@@ -13,7 +13,7 @@
 typedef struct {
     const whole_problem *p;
     trine_direct_method method;
-    trine_direct_solver solver;
+    int64_t expected_solves; /* 0: as many as the library expects */
     trine_direct plan;
     trine_work work;
     trine_dense B, X; /* the problem's in the context's space */
@@ -55,8 +55,8 @@ static trine_status trine_factor_all(void *self)
 {
     trine_solver *s = self;
     const whole_problem *p = s->p;
-    const trine_direct_options options = {
-        .factor.method = s->method, .triangular.max_nrhs = p->nrhs, .solver = s->solver};
+    const trine_direct_options options = {.factor.method = s->method,
+                                          .triangular = {.max_nrhs = p->nrhs, .expected_solves = s->expected_solves}};
     trine_drop(s);
     return trine_direct_create(p->b->ctx, &s->plan, p->A, &options);
 }
@@ -65,11 +65,16 @@ static trine_status trine_refactor(void *self)
     trine_solver *s = self;
     return trine_direct_update(s->plan, s->p->A);
 }
-/** The method that was taken. */
-static const char *chosen_method(const trine_solver *s)
+/** The method that was taken, and under `key` what solves. */
+static const char *chosen_method(const trine_solver *s, bench_record *r, const char *key)
 {
     trine_direct_info info;
-    return trine_direct_get_info(s->plan, &info) ? NULL : trine_direct_method_name(info.factor.method);
+    if (trine_direct_get_info(s->plan, &info)) return NULL;
+    bench_record_add_text(r, key,
+                          info.solver == TRINE_SOLVER_LIBRARY      ? "library"
+                          : info.solver == TRINE_SOLVER_SUPERNODAL ? "supernodal"
+                                                                   : "general");
+    return trine_direct_method_name(info.factor.method);
 }
 /** What the first solve needs besides: untimed, as the peers' arrays are. */
 static trine_status place_vectors(trine_solver *s)
@@ -173,7 +178,7 @@ done:
     return status;
 }
 
-/** trine by the library that factors, for one solve: its times, its peak of memory, and its error if that is larger. */
+/** trine told to expect one solve: its times, its peak of memory, and its error. */
 static trine_status measure_once(whole_problem *p, bench_record *r)
 {
     trine_status status = TRINE_SUCCESS;
@@ -181,7 +186,7 @@ static trine_status measure_once(whole_problem *p, bench_record *r)
     trine_accuracy accuracy;
     void *self = NULL;
     TRY(trine_open(p, &self));
-    ((trine_solver *)self)->solver = TRINE_SOLVER_LIBRARY;
+    ((trine_solver *)self)->expected_solves = 1;
     begin_peak();
     const double before = peak_mib();
     TRY(bench_measure_wall(p->b, trine_solve_once, NULL, self, &whole));
@@ -191,6 +196,7 @@ static trine_status measure_once(whole_problem *p, bench_record *r)
     bench_record_add_number(r, "once_ms", whole.min);
     bench_record_add_number(r, "once_numeric_ms", update.min);
     bench_record_add_number(r, "once_error", accuracy.backward_error);
+    chosen_method(self, r, "once_solver");
 done:
     trine_close(self);
     return status;
@@ -255,7 +261,7 @@ static void run_solver(whole_problem *p, const whole_solver *solver, int64_t nrh
     TRY(make_rhs(p, nrhs));
     TRY(solver->open(p, &self));
     TRY(set_up(p, solver, self, &times));
-    if (solver == &own) r.chosen = chosen_method(self);
+    if (solver == &own) r.chosen = chosen_method(self, &r, "solver");
     r.analyse_ms = times.analyse_ms;
     r.numeric_ms = times.refactor_ms;
     bench_record_add_number(&r, "setup_ms", times.analyse_ms + times.factor_ms);

@@ -72,9 +72,11 @@ void TrineOptionsSetPrecond(TrineOptions *o, trine_precond_method method)
 static PetscErrorCode ReadInt(TrineOptionItems PetscOptionsObject, const char *name, const char *text, PetscInt least,
                               PetscInt most, PetscInt *value)
 {
+    PetscBool given;
+
     PetscFunctionBegin;
-    PetscCall(PetscOptionsInt(name, text, NULL, *value, value, NULL));
-    PetscCheck(*value >= least && *value <= most, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCall(PetscOptionsInt(name, text, NULL, *value, value, &given));
+    PetscCheck(!given || (*value >= least && *value <= most), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "-%s%s %" PetscInt_FMT ": not a number from %" PetscInt_FMT " to %" PetscInt_FMT,
                PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, *value, least, most);
     PetscFunctionReturn(0);

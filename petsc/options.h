@@ -29,7 +29,7 @@ typedef struct {
     PetscInt factorization; /* a trine_direct_method */
     PetscInt ordering; /* a trine_ordering */
     PetscInt solver; /* a trine_direct_solver */
-    PetscInt refine; /* steps of iterative refinement of a direct solve */
+    PetscInt refine; /* steps of iterative refinement of a direct solve, as in trine_direct_options */
     PetscInt uplo; /* of triangular: a trine_uplo */
     PetscInt m, fill_level, row_entries, sweeps, nx, ny; /* as in trine_precond_options; 0: its default */
     PetscReal omega, coverage, drop_tolerance, shift;

@@ -32,6 +32,8 @@ PetscErrorCode TrineSolverCreate(PetscObject owner, const char *group, TrineSolv
     (*s)->ops = TRINE_N;
     (*s)->failed_row = -1;
     PetscCall(TrineOptionsSetDefaults(&(*s)->options));
+    /* A preconditioner does without the refinement that makes a factor's solves accurate. */
+    if (owner->classid != MAT_CLASSID) (*s)->options.refine = -1;
     PetscFunctionReturn(0);
 }
 
@@ -112,9 +114,8 @@ static PetscInt FindZeroRow(const TrineMatrix *m)
 }
 
 /** What PETSc calls the failure of a set-up; MAT_FACTOR_NOERROR of an error that is none of the matrix. */
-static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern, PetscBool zero_row)
+static MatFactorError FailureOf(const TrineSolver *s, trine_status status, PetscBool of_pattern)
 {
-    if (zero_row) return MAT_FACTOR_NUMERIC_ZEROPIVOT; /* KLU refuses a matrix of zeros with another status */
     switch (status) {
     case TRINE_ERR_SINGULAR: return of_pattern ? MAT_FACTOR_STRUCT_ZEROPIVOT : MAT_FACTOR_NUMERIC_ZEROPIVOT;
     case TRINE_ERR_NOT_DEFINITE: return MAT_FACTOR_NUMERIC_ZEROPIVOT;
@@ -141,14 +142,13 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
     if (s->owner->classid == MAT_CLASSID) SayWhat(s, "pc_factor_mat_solver", "type", "trine");
     else SayWhat(s, s->group, "method", TrineOptionsMethodName(&s->options));
     s->failed_row = RowOfSentence(trine_last_error());
-    if (s->options.method == TRINE_PETSC_DIRECT && (status == TRINE_ERR_SINGULAR || status == TRINE_ERR_ARGUMENT))
-        zero_row = FindZeroRow(&s->matrix);
+    if (s->options.method == TRINE_PETSC_DIRECT && status == TRINE_ERR_SINGULAR) zero_row = FindZeroRow(&s->matrix);
     if (zero_row >= 0) {
         const size_t length = strlen(s->sentence);
         snprintf(s->sentence + length, sizeof s->sentence - length, "; row %lld is zero", (long long)zero_row);
         s->failed_row = zero_row;
     }
-    s->failure = FailureOf(s, status, of_pattern, zero_row >= 0 ? PETSC_TRUE : PETSC_FALSE);
+    s->failure = FailureOf(s, status, of_pattern);
     PetscCheck(s->failure != MAT_FACTOR_NOERROR, PETSC_COMM_SELF, TrineErrorCode(status), "%s", s->sentence);
     PetscCall(PetscInfo(s->owner, "set-up failed: %s\n", s->sentence));
     PetscFunctionReturn(0);
@@ -156,19 +156,13 @@ static PetscErrorCode Judge(TrineSolver *s, trine_status status, PetscBool of_pa
 
 /* ---------------------------------------------------------------------- plans */
 
-/** The plan for the factor, whose ops s->ops says. On one thread panels pay from some entries a column on: with fewer,
- *  as of two-dimensional problems, loops over single entries take less. */
+/** The plan for the factor, whose ops s->ops says. */
 static PetscErrorCode PlanDirect(TrineSolver *s, PetscBool *go_on)
 {
-    enum { COLUMN = 64 };
-    trine_direct_options options = {
+    const trine_direct_options options = {
         .ops = s->ops, .refine = (int)s->options.refine, .solver = (trine_direct_solver)s->options.solver};
-    trine_factor_info info;
 
     PetscFunctionBegin;
-    TrineCall(trine_factor_get_info(s->factor, &info));
-    if (options.solver == TRINE_SOLVER_AUTO && s->device.info.threads == 1 && info.nnz_L < COLUMN * info.n)
-        options.solver = TRINE_SOLVER_GENERAL;
     PetscCall(Judge(s, trine_direct_create_from_factor(s->device.ctx, &s->direct, s->factor, NULL, &options),
                     PETSC_FALSE, go_on));
     PetscFunctionReturn(0);
@@ -454,6 +448,7 @@ PetscErrorCode TrineSolverMatApply(TrineSolver *s, trine_transpose op, Mat B, Ma
 
 static PetscErrorCode ViewDirect(const TrineSolver *s, PetscViewer viewer)
 {
+    const PetscInt asked = s->options.refine;
     trine_direct_info info;
 
     PetscFunctionBegin;
@@ -468,7 +463,7 @@ static PetscErrorCode ViewDirect(const TrineSolver *s, PetscViewer viewer)
                                      : info.solver == TRINE_SOLVER_GENERAL  ? "by rows"
                                                                             : "of the factorization's library",
                                      info.reason,
-                                     (long long)PetscMax(s->options.refine, (PetscInt)info.factor.refine)));
+                                     asked < 0 ? 0 : (long long)PetscMax(asked, (PetscInt)info.factor.refine)));
     PetscFunctionReturn(0);
 }
 

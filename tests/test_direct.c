@@ -199,6 +199,38 @@ static void a_factor_that_needs_refinement_gets_it(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Who asks for no refinement has none, whatever the trial solve took, and works without room for it. */
+static void refinement_can_be_turned_off(void **state)
+{
+    (void)state;
+    enum { half = 60, n = 2 * half };
+    trine_context ctx = test_context();
+    for (int library = 0; library < 2; library++) {
+        trine_matrix A = small_diagonal(ctx, TRINE_D, half);
+        size_t bytes[2];
+        for (int off = 0; off < 2; off++) {
+            const trine_direct_options options = {
+                .refine = -off, .ops = TRINE_N | TRINE_T, .solver = library ? TRINE_SOLVER_LIBRARY : TRINE_SOLVER_AUTO};
+            trine_direct plan;
+            trine_direct_info info;
+            double x[n], b[n];
+            OK(trine_direct_create(ctx, &plan, A, &options));
+            OK(trine_direct_work(plan, 1, NULL, &bytes[off], NULL));
+            for (int times = 0; times < 2; times++) {
+                OK(trine_direct_get_info(plan, &info));
+                assert_true(info.factor.refine >= 1);
+                solve(ctx, plan, TRINE_D, TRINE_N, n, 1, TRINE_COLMAJOR, false, b, x);
+                assert_int_equal(backward_error(A, TRINE_N, 1, x, b) < 10, !off);
+                OK(trine_direct_update(plan, A));
+            }
+            OK(trine_direct_destroy(&plan));
+        }
+        assert_true(bytes[1] < bytes[0]);
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void an_empty_system_is_solved(void **state)
 {
     (void)state;
@@ -236,7 +268,7 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     assert_null(plan);
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create(ctx, &plan, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ops 0x8", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.ops = 8}));
-    FAILS(TRINE_ERR_ARGUMENT, "-1 steps", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "-2 steps", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = -2}));
     FAILS(TRINE_ERR_ARGUMENT, "max_nrhs",
           trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.max_nrhs = -1}));
     FAILS(TRINE_ERR_ARGUMENT, "no method",
@@ -293,6 +325,7 @@ int main(void)
         cmocka_unit_test(an_automatic_plan_follows_its_values_from_cholesky_to_lu),
         cmocka_unit_test(refinement_repairs_careless_pivoting),
         cmocka_unit_test(a_factor_that_needs_refinement_gets_it),
+        cmocka_unit_test(refinement_can_be_turned_off),
         cmocka_unit_test(an_empty_system_is_solved),
         cmocka_unit_test(every_wrong_argument_of_a_solve_is_refused),
     };

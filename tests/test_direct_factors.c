@@ -283,6 +283,45 @@ static void klu_leaves_pivots_that_have_become_small(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** In an order that is given UMFPACK has its symmetric strategy, with pivots from the diagonal, where the pattern is
+ *  symmetric: as dense as Cholesky's L. Values are not symmetric. */
+static void a_given_order_of_a_symmetric_pattern_keeps_the_diagonal(void **state)
+{
+    (void)state;
+    enum { SIDE = 30, n = SIDE * SIDE };
+    trine_context ctx = test_context();
+    trine_matrix S, A;
+    trine_factor F;
+    trine_matrix_info info;
+    int32_t order[n];
+    const int32_t *p, *q, *r;
+    const void *values;
+    OK(trine_matrix_gallery(ctx, &S, "laplace2d:n=30", TRINE_D));
+    OK(trine_factor_create(ctx, &F, S, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY}));
+    OK(trine_factor_get_permutations(F, &r, NULL, NULL, NULL));
+    memcpy(order, r, sizeof order);
+    trine_factor_info symmetric, given;
+    OK(trine_factor_get_info(F, &symmetric));
+    OK(trine_factor_destroy(&F));
+    OK(trine_matrix_copy(S, &A, TRINE_HOST, TRINE_CSR, TRINE_D));
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_get_arrays(A, NULL, NULL, &values));
+    for (int64_t k = 0; k < info.nnz; k++)
+        ((double *)values)[k] *= 1 + 0.01 * (double)(k % 7); /* A is the test's own */
+    OK(trine_factor_create(ctx, &F, A,
+                           &(trine_factor_options){.method = TRINE_DIRECT_LU_UMFPACK, .permutation = order}));
+    OK(trine_factor_get_permutations(F, &p, &q, NULL, NULL));
+    OK(trine_factor_get_info(F, &given));
+    assert_int_equal(given.ordering, TRINE_ORDERING_GIVEN);
+    assert_memory_equal(p, q, sizeof order);
+    assert_true(given.nnz_L <= symmetric.nnz_L && given.nnz_U <= symmetric.nnz_L);
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&S);
+    OK(trine_context_destroy(&ctx));
+}
+
 /** The order that one factor took makes the same factor when it is given to another. */
 static void an_ordering_can_be_handed_on(void **state)
 {
@@ -675,6 +714,7 @@ int main(void)
         cmocka_unit_test(trials_do_not_depend_on_the_scale),
         cmocka_unit_test(blocks_of_klu_make_two_triangles),
         cmocka_unit_test(klu_leaves_pivots_that_have_become_small),
+        cmocka_unit_test(a_given_order_of_a_symmetric_pattern_keeps_the_diagonal),
         cmocka_unit_test(an_ordering_can_be_handed_on),
         cmocka_unit_test(symmetric_orderings_of_lu_are_those_of_cholesky),
         cmocka_unit_test(dense_rows_are_summed_in_extended_precision),

@@ -99,13 +99,16 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
     trine_matrix rank_two = MATRIX(ctx, 3, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}, {2, 1, 1}, {2, 2, 1});
     trine_matrix twins = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {2, 2, 1});
     trine_matrix zeros = MATRIX(ctx, 2, {0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0});
+    static const int64_t no_entries[4];
+    trine_matrix empty;
+    OK(trine_matrix_csr(ctx, &empty, TRINE_D, 3, 3, 0, TRINE_HOST, 64, no_entries, 32, NULL, NULL));
     trine_matrix negative = MATRIX(ctx, 3, {0, 0, 1}, {1, 1, -1}, {2, 2, 1});
     trine_matrix skewed = MATRIX(ctx, 2, {0, 0, 4}, {0, 1, 1}, {1, 0, 2}, {1, 1, 4});
     trine_factor F;
     struct {
         trine_status status, expected;
         char text[300];
-    } results[24];
+    } results[30];
     int count = 0;
     struct capture c = capture_output();
 #define TRY_FACTOR(A, m, e)                                                                     \
@@ -129,6 +132,9 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
         TRY_FACTOR(zeros, cholesky[m], TRINE_ERR_NOT_DEFINITE);
         TRY_FACTOR(skewed, cholesky[m], TRINE_ERR_STRUCTURE);
     }
+    TRY_FACTOR(empty, TRINE_DIRECT_AUTO, TRINE_ERR_SINGULAR);
+    for EACH(m, lu) TRY_FACTOR(empty, lu[m], TRINE_ERR_SINGULAR);
+    for EACH(m, cholesky) TRY_FACTOR(empty, cholesky[m], TRINE_ERR_NOT_DEFINITE);
     const long bytes = captured_bytes(&c);
     for (int i = 0; i < count; i++) {
         if (results[i].status != results[i].expected) print_error("%d: %s\n", i, results[i].text);
@@ -148,6 +154,7 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
     trine_matrix_destroy(&twins);
     trine_matrix_destroy(&zeros);
     trine_matrix_destroy(&negative);
+    trine_matrix_destroy(&empty);
     trine_matrix_destroy(&skewed);
     OK(trine_context_destroy(&ctx));
 }

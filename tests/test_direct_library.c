@@ -159,6 +159,99 @@ static void new_values_that_are_singular_are_refused(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static trine_direct_solver solver_with(trine_matrix A, const trine_direct_options *options)
+{
+    trine_context ctx = test_context();
+    trine_direct plan;
+    trine_direct_info info;
+    OK(trine_direct_create(ctx, &plan, A, options));
+    OK(trine_direct_get_info(plan, &info));
+    OK(trine_direct_destroy(&plan));
+    OK(trine_context_destroy(&ctx));
+    return info.solver;
+}
+
+/** AUTO takes the library for few right-hand sides with one factor, and not for the hundred that are expected if
+ *  nobody says; between the two there is one number from which on plans are taken. */
+static void few_solves_are_the_librarys(void **state)
+{
+    (void)state;
+    static const int64_t expected[] = {1, 2, 5, 10, 25, 45, 60, 100, 0};
+    trine_context ctx = test_context();
+    char x[N * 16], b[N * 16];
+    for EACH(m, methods)
+        for EACH(t, all_dtypes) {
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, is_hermitian(methods[m]), 11 + t),
+                         B = rescaled(ctx, A, 5);
+            bool plans = !library_solves(methods[m], all_dtypes[t]);
+            for EACH(e, expected) {
+                trine_direct plan;
+                trine_direct_info info;
+                const trine_direct_options options = {
+                    .factor.method = methods[m], .triangular.expected_solves = expected[e], .ops = TRINE_N | TRINE_H};
+                OK(trine_direct_create(ctx, &plan, A, &options));
+                OK(trine_direct_get_info(plan, &info));
+                const bool library = info.solver == TRINE_SOLVER_LIBRARY;
+                assert_int_equal(strstr(info.reason, "right-hand sides expected") != NULL, library);
+                if (info.solver == TRINE_SOLVER_GENERAL && !test_on_gpu())
+                    assert_non_null(strstr(info.lower.reason, "few entries"));
+                if (expected[e] == 1) assert_int_equal(library, library_solves(methods[m], all_dtypes[t]));
+                if (expected[e] >= 10 && methods[m] == TRINE_DIRECT_CHOLESKY)
+                    assert_false(library); /* panels are cheap */
+                assert_false(plans && library);
+                plans = !library;
+                for (int update = 0; update <= 1; update++) {
+                    if (update) OK(trine_direct_update(plan, B));
+                    for (int h = 0; h <= 1; h++) {
+                        solve(ctx, plan, all_dtypes[t], h ? TRINE_H : TRINE_N, N, 1, TRINE_COLMAJOR, false, b, x);
+                        const double error = backward_error(update ? B : A, h ? TRINE_H : TRINE_N, 1, x, b);
+                        assert_true(error < (is_relaxed(methods[m]) ? 1000 : 10));
+                    }
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            assert_true(plans);
+            OK(trine_matrix_destroy(&A));
+            OK(trine_matrix_destroy(&B));
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** What is asked of plans of triangles, many right-hand sides in a solve, and a factor that was made before have
+ *  plans. */
+static void what_is_asked_of_plans_is_kept(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A = random_matrix(ctx, TRINE_D, N, 4, true, 5);
+    trine_factor F;
+    trine_direct plan;
+    trine_direct_info info;
+    const trine_direct_options once = {.triangular.expected_solves = 1};
+    trine_direct_options asked[7];
+    for EACH(k, asked) asked[k] = once;
+    asked[0].triangular.method = TRINE_TRI_SERIAL;
+    asked[1].triangular.summation = TRINE_ORDER_DETERMINISTIC;
+    asked[2].supernodal.invert = TRINE_INVERT_NONE;
+    asked[3].supernodal.single = 1;
+    asked[4].triangular.max_nrhs = 64;
+    asked[5].solver = TRINE_SOLVER_GENERAL;
+    asked[6].triangular.expected_solves = INT64_MAX;
+    assert_int_equal(solver_with(A, &once) == TRINE_SOLVER_LIBRARY, !test_on_gpu());
+    for EACH(k, asked) assert_int_not_equal(solver_with(A, &asked[k]), TRINE_SOLVER_LIBRARY);
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_direct_create_from_factor(ctx, &plan, F, A, &once));
+    OK(trine_direct_get_info(plan, &info));
+    assert_int_not_equal(info.solver, TRINE_SOLVER_LIBRARY);
+    OK(trine_direct_destroy(&plan));
+    const trine_direct_options negative = {.triangular.expected_solves = -1};
+    FAILS(TRINE_ERR_ARGUMENT, "expected_solves is -1", trine_direct_create(ctx, &plan, A, &negative));
+    FAILS(TRINE_ERR_ARGUMENT, "expected_solves is -1", trine_direct_create_from_factor(ctx, &plan, F, A, &negative));
+    OK(trine_factor_destroy(&F));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Permutations are handed out all the same, once they are asked for. */
 static void permutations_are_there(void **state)
 {
@@ -279,6 +372,8 @@ int main(void)
                                        cmocka_unit_test(small_and_scaled_matrices_are_solved),
                                        cmocka_unit_test(new_values_have_pivots_of_their_own),
                                        cmocka_unit_test(new_values_that_are_singular_are_refused),
+                                       cmocka_unit_test(few_solves_are_the_librarys),
+                                       cmocka_unit_test(what_is_asked_of_plans_is_kept),
                                        cmocka_unit_test(permutations_are_there),
                                        cmocka_unit_test(threads_share_a_plan),
                                        cmocka_unit_test(every_allocation_may_fail)};

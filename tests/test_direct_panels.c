@@ -92,7 +92,8 @@ static void tiny_panels_are_left_to_rows_on_a_cpu(void **state)
 {
     (void)state;
     static const char *const names[] = {"block_diagonal:blocks=100,size=5", "block_diagonal:blocks=100,size=6"};
-    trine_context ctx = test_context();
+    trine_context ctx;
+    OK(trine_context_create(&ctx, test_on_gpu() ? test_device() : "cpu:2")); /* one thread has rules of its own */
     for (int k = 0; k < 2; k++) {
         const bool tiny = k == 0 && !test_on_gpu();
         trine_matrix A;
@@ -107,6 +108,52 @@ static void tiny_panels_are_left_to_rows_on_a_cpu(void **state)
         trine_matrix_destroy(&A);
     }
     trine_context_destroy(&ctx);
+}
+
+/** A block of s rows has (s + 1) / 2 entries a column. On one thread columns have to be longer, the more so for panels
+ *  beyond the cache and for several right-hand sides, unless few solves are expected, or something is asked of
+ *  panels. */
+static void one_thread_takes_panels_of_long_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool one, several; /* panels for 1 and for 3 right-hand sides */
+    } cases[] = {{"block_diagonal:blocks=30,size=60", false, false},
+                 {"block_diagonal:blocks=30,size=70", true, false},
+                 {"block_diagonal:blocks=480,size=80", false, false}, /* 1.6 million entries */
+                 {"block_diagonal:blocks=200,size=130", true, false},
+                 {"block_diagonal:blocks=30,size=260", true, true}};
+    if (test_on_gpu()) skip();
+    EACH(k, cases)
+    {
+        trine_context contexts[2];
+        trine_matrix A;
+        trine_factor F;
+        OK(trine_context_create(&contexts[0], "cpu:1"));
+        OK(trine_context_create(&contexts[1], "cpu:2"));
+        OK(trine_matrix_gallery(contexts[0], &A, cases[k].name, TRINE_D));
+        OK(trine_factor_create(contexts[0], &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY}));
+        trine_direct_options options[7] = {{.triangular.max_nrhs = 1}, {.triangular.max_nrhs = 3}};
+        options[2].triangular.expected_solves = 5;
+        options[3].supernodal.single = 1;
+        options[4].supernodal.invert = TRINE_INVERT_NONE;
+        options[5].solver = TRINE_SOLVER_SUPERNODAL;
+        EACH(o, options)
+        { /* the last: on two threads */
+            const bool panels = o == 0 ? cases[k].one : o == 1 ? cases[k].several : true;
+            trine_direct plan;
+            trine_direct_info info;
+            OK(trine_direct_create_from_factor(contexts[o == 6], &plan, F, NULL, &options[o]));
+            OK(trine_direct_get_info(plan, &info));
+            assert_int_equal(info.solver, panels ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL);
+            assert_int_equal(strstr(info.reason, "one thread") != NULL, !panels);
+            OK(trine_direct_destroy(&plan));
+        }
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+        for (int c = 0; c < 2; c++) OK(trine_context_destroy(&contexts[c]));
+    }
 }
 
 static void accurate_inverses_are_kept(void **state)
@@ -185,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inaccurate_inverses_are_not_used),
                                        cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
+                                       cmocka_unit_test(one_thread_takes_panels_of_long_columns),
                                        cmocka_unit_test(accurate_inverses_are_kept),
                                        cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
                                        cmocka_unit_test(without_refinement_they_give_single_accuracy)};

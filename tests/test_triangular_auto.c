@@ -141,7 +141,7 @@ static void what_forbids_inverses_is_said(void **state)
         solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
     }
     set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_LEVELSET});
-    assert_string_equal(prediction_of(&f, TRINE_TRI_LEVELSET).reason, "asked for");
+    assert_string_equal(prediction_of(&f, TRINE_TRI_LEVELSET).reason, "by name");
     assert_string_equal(prediction_of(&f, TRINE_TRI_PARTITIONED_INVERSE).reason, "not considered");
     assert_true(prediction_of(&f, TRINE_TRI_LEVELSET).solve_seconds == 0);
     trine_triangular_prediction p;

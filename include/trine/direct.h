@@ -148,9 +148,11 @@ TRINE_API trine_status trine_factor_from_superlu(trine_context ctx, trine_factor
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO, /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
-                          have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
-                          fixed order of summation. Else GENERAL; info.reason says why */
+    TRINE_SOLVER_AUTO, /* LIBRARY where that can be and few solves are expected (triangular.expected_solves). Else
+                          SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they have
+                          16 entries on average, and on one thread columns are long. Not if `triangular` asks for
+                          a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says
+                          why */
     TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
                                 are inverted (on a GPU), a trial solve at set-up decides: with a backward error
                                 above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
@@ -158,20 +160,25 @@ typedef enum {
     TRINE_SOLVER_GENERAL, /* trine_triangular on the factor's entries */
     TRINE_SOLVER_LIBRARY /* that of the library which factored: for few solves with one factor, which do not pay for
                             plans of triangles. On a CPU in double precision by CHOLMOD, KLU and UMFPACK, one solve at
-                            a time, which may allocate; where that cannot be, as AUTO. TRINE_DIRECT_CUDSS has no other
-                            */
+                            a time, which may allocate; where that cannot be, as AUTO. TRINE_DIRECT_CUDSS has no other.
+                            Not of a factor made before (trine_direct_create_from_factor) */
 } trine_direct_solver;
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular; /* method, summation (of either solver) and max_nrhs (of the plan's own
-                                            work) are used; the rest is set by the factor */
+    trine_triangular_options triangular; /* method, summation (of either solver), max_nrhs (of the plan's own work) and
+                                            expected_solves are used; the rest is set by the factor. expected_solves:
+                                            with each factor, that is until the next update, of max_nrhs right-hand
+                                            sides each; 0 = 100. If plans of triangles cost more than they save in so
+                                            many, AUTO takes LIBRARY, unless a method, a summation, inverted panels or
+                                            panels in single precision are asked for */
     unsigned ops; /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are
                      one */
     int refine; /* steps of iterative refinement in A's dtype, residuals summed to about
                    twice its precision; the plan then keeps op(A) as CSR in the context's
                    space. At least as many as the factor's trial solve took
-                   (trine_factor_info.refine) are made */
+                   (trine_factor_info.refine) are made. -1: none, whatever the trial solve took, as
+                   suits a preconditioner */
     trine_direct_solver solver;
     trine_supernodal_options supernodal; /* of SUPERNODAL; triangular.max_nrhs holds for both */
     int64_t reserved[4]; /* zeros */
@@ -218,9 +225,10 @@ TRINE_API trine_status trine_direct_replace_factor(trine_direct plan, trine_fact
 TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *buffer, size_t *bytes,
                                          trine_work *work);
 /** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X (same data, ld, layout) is
- *  allowed, other overlap is not. Runs trine's triangular solves only, never the factorization library's, but for
- *  TRINE_SOLVER_LIBRARY. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is
- *  for one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan.
+ *  allowed, other overlap is not. Runs trine's triangular solves only, never the factorization library's, but where
+ *  info.solver is TRINE_SOLVER_LIBRARY. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own
+ *  work, which is for one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another
+ *  plan.
  *  TRINE_ERR_STATE: beside another thread's solve with the same work (or also without one) or its update of the
  *  plan, an op not announced, more right-hand sides than the work was made for, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B,

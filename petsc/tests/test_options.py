@@ -53,6 +53,10 @@ class Output(unittest.TestCase):
         self.assertEqual(launch.complaints(code, output), [], output)
         return output
 
+    def test_refinement(self):
+        for asked, steps in (((), 0), (("-sub_pc_trine_refine", "0"), 0), (("-sub_pc_trine_refine", "2"), 2)):
+            self.assertRegex(self.output(*INNER, *asked, "-ksp_view"), rf"steps of refinement: {steps}\b", str(asked))
+
     def test_help(self):
         text = self.output("-n", "4", "-pc_type", "trine", "-help")
         for option in ("method", "device", "ordering", "refine", "m"):

@@ -127,13 +127,24 @@ trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
     return trine_matrix_check(A, TRINE_CHECK_FINITE);
 }
 
+/** A matrix without entries may have no values, and a library takes NULL for a wrong argument: arrays all the same. */
+static trine_status make_empty(trine_factor F, trine_matrix *W)
+{
+    int64_t *offsets;
+    const trine_status status =
+        trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, F->n, F->n, 0, &offsets, NULL, NULL);
+    if (!status) memset(offsets, 0, (size_t)(F->n + 1) * sizeof *offsets);
+    return status;
+}
+
 /** The caller's matrix the way every adapter wants it: CSC, D or Z, sorted, without duplicates. */
-static trine_status normalize(trine_matrix A, trine_dtype dtype, trine_matrix *W)
+static trine_status normalize(trine_factor F, trine_matrix A, trine_matrix *W)
 {
     trine_matrix copy = NULL;
     trine_status status = TRINE_SUCCESS;
     *W = NULL;
-    TRY(trine_matrix_copy(A, &copy, TRINE_HOST, TRINE_CSC, dtype));
+    if (!F->nnz_given) return make_empty(F, W);
+    TRY(trine_matrix_copy(A, &copy, TRINE_HOST, TRINE_CSC, F->dtype));
     if (!trine_matrix_check(copy, TRINE_CHECK_SORTED)) { /* as most matrices leave trine_matrix_copy */
         *W = copy;
         return TRINE_SUCCESS;
@@ -360,7 +371,7 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
     F->n = info.n_rows;
     F->nnz_given = info.nnz;
     F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
-    TRY(normalize(A, F->dtype, &F->A));
+    TRY(normalize(F, A, &F->A));
     TRY(take_order(F));
     switch (chosen.method) {
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
@@ -411,7 +422,7 @@ static trine_status normalize_update(trine_factor F, trine_matrix A, trine_matri
             (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
     REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
             "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
-    TRY(normalize(A, F->dtype, W));
+    TRY(normalize(F, A, W));
     TRY(same_pattern(F, *W));
 done:
     if (status) trine_matrix_destroy(W);

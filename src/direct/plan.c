@@ -104,7 +104,7 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
-    D->refine = D->options.refine;
+    D->refine = D->options.refine > 0 ? D->options.refine : 0;
     if (A && D->may_refine && D->F->refine > D->refine) D->refine = D->F->refine;
     for (trine_transpose op = TRINE_N; op <= TRINE_H && D->refine; op = (trine_transpose)(2 * op))
         if (D->sweeps.ops & op) TRY(place_rows(D, op));
@@ -120,8 +120,9 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE_RESERVE(trine_supernodal_options, &o->supernodal);
     REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0,
             "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
-    REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
+    REQUIRE(o->refine >= -1, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
+    REQUIRE(o->triangular.expected_solves >= 0, "expected_solves is %lld", (long long)o->triangular.expected_solves);
     REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
             (int)o->triangular.summation);
     REQUIRE((unsigned)o->solver <= TRINE_SOLVER_LIBRARY, "there is no solver %d", (int)o->solver);
@@ -198,13 +199,12 @@ static trine_status set_up_solver(trine_direct D)
     if (!factor_solves(D->F)) return set_up_sweeps(D);
     sweeps_destroy(&D->sweeps);
     D->sweeps.analyse_seconds = D->sweeps.numeric_seconds = 0;
-    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "asked for");
+    solver_tell_library(D->F, &D->options, D->sweeps.reason, sizeof D->sweeps.reason);
     if (D->F->method != TRINE_DIRECT_CUDSS) return TRINE_SUCCESS;
     if (trine_dtype_is_single(D->base.dtype))
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
     if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
-    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "cuDSS's own");
     return TRINE_SUCCESS;
 }
 
@@ -258,7 +258,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->base.ops = options->ops ? options->ops : TRINE_N;
     D->F = F;
     D->options = *options;
-    D->may_refine = options->refine || (A && has_trials(F));
+    D->may_refine = options->refine > 0 || (options->refine == 0 && A && has_trials(F));
     D->space = direct_space(ctx);
     D->sweeps = (direct_sweeps){
         .ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -299,10 +299,9 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    const bool by_library =
-        chosen.solver == TRINE_SOLVER_LIBRARY && direct_space(ctx) == TRINE_HOST && !trine_dtype_is_single(info.dtype);
-    TRY(factor_create(ctx, &F, A, &chosen.factor, by_library));
+    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_may_be_library(ctx, info.dtype, &chosen)));
     F->of_plan = true;
+    solver_choose_library(F, &chosen);
     if (!factor_solves(F)) give_back_holes(F);
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
@@ -322,7 +321,7 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     trine_matrix_info info = {.n_rows = F->n, .n_cols = F->n, .dtype = F->dtype};
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
-    REQUIRE(A || !chosen.refine, "refinement needs A, which is not known here");
+    REQUIRE(A || chosen.refine <= 0, "refinement needs A, which is not known here");
     if (A) TRY(factor_check_matrix(A, &info));
     REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
             (long long)info.n_cols, (long long)F->n);
@@ -378,7 +377,7 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     trine_matrix_info info = {.n_rows = D->base.n, .dtype = D->base.dtype};
     trine_status status = A ? factor_check_matrix(A, &info) : TRINE_SUCCESS;
     if (status) return status;
-    REQUIRE(A || !D->options.refine, "refinement needs A, which is not known here");
+    REQUIRE(A || D->options.refine <= 0, "refinement needs A, which is not known here");
     REQUIRE(F->n == D->base.n && info.n_rows == D->base.n,
             "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
             (long long)F->n, (long long)D->base.n);
@@ -434,6 +433,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     } else {
         TRY(trine_triangular_get_info(sweeps->lower, &info->lower));
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
+        if (sweeps->few_entries) info->lower.reason = info->upper.reason = "few entries: threads gain nothing";
         info->deterministic = info->lower.deterministic && info->upper.deterministic;
     }
 done:

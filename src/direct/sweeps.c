@@ -240,7 +240,8 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
      * factorization of the sparsest matrices. */
     enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
-    if (!options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL) options.method = TRINE_TRI_SERIAL;
+    s->few_entries = !options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL;
+    if (s->few_entries) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
     options.other_triangle_is_error = 0;
     options.max_nrhs = s->max_nrhs;
@@ -265,46 +266,7 @@ done:
     return status;
 }
 
-/* --------------------------------------------------------------------- choice */
-
-/** Of the trapezoids: what stands above the diagonal in the panels is no part of L. */
-static int64_t panel_entries(const trine_panels *P)
-{
-    int64_t entries = 0;
-    for (int64_t s = 0; s < P->n_panels; s++) {
-        const int64_t width = P->first_column[s + 1] - P->first_column[s],
-                      height = P->row_offsets[s + 1] - P->row_offsets[s];
-        entries += width * height - width * (width - 1) / 2;
-    }
-    return entries;
-}
-
-/** Whether the panels are to be used; s->reason says why. */
-static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
-{
-    /* Entries of L a panel on average, below which a CPU is faster row by row (measured:
-     * docs/notes/supernodal-solves.md). */
-    enum { TINY_PANEL = 16 };
-    /* Stored entries of the panels for one of L, above which the row by row solve reads less. */
-    enum { MOST_PADDING = 2 };
-    const char *no = NULL;
-    const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
-    const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
-    if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
-    else if (s->options.solver == TRINE_SOLVER_SUPERNODAL) no = NULL;
-    else if (!panels) no = "the factor has no supernodal panels";
-    else if (s->options.triangular.method) no = "a method of the general solve was asked for";
-    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
-        no = "a fixed order of summation was asked for";
-    else if (!on_gpu && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
-    else if (!on_gpu && panel_entries(&F->panels) > MOST_PADDING * factor->nnz_L)
-        no = "the factor's supernodal panels have more zeros than entries";
-    snprintf(s->reason, sizeof s->reason, "%s",
-             no                                             ? no
-             : s->options.solver == TRINE_SOLVER_SUPERNODAL ? "asked for"
-                                                            : "the factor has supernodal panels");
-    return !no;
-}
+/* --------------------------------------------------------- plans for a factor */
 
 static void destroy_general(direct_sweeps *s)
 {
@@ -329,9 +291,7 @@ void sweeps_destroy(direct_sweeps *s)
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_factor_info factor;
-    TRY(trine_factor_get_info(F, &factor));
-    const bool cholesky = factor.diag_L == TRINE_NONUNIT;
+    const bool cholesky = F->diag_L == TRINE_NONUNIT;
     if (s->cholesky != cholesky) sweeps_destroy(s); /* other diagonals, other ops: whatever the structures are */
     s->cholesky = cholesky;
     s->analyse_seconds = s->numeric_seconds = 0;
@@ -340,7 +300,7 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
         if (s->invert[k] != s->options.supernodal.invert) destroy_supernodal(s);
         s->invert[k] = s->options.supernodal.invert;
     }
-    s->supernodal = wants_panels(s, F, &factor);
+    s->supernodal = sweeps_want_panels(s, F);
     if (s->supernodal) {
         destroy_general(s);
         status = set_supernodal(s, F);

@@ -26,12 +26,15 @@ typedef struct {
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
+    bool few_entries;                          /* lower and upper are serial, which nobody asked for */
     direct_pattern L, U;                       /* of what lower and upper were made of */
     double analyse_seconds, numeric_seconds;   /* of the last sweeps_take_factor */
     char reason[256];                          /* why supernodal, or why not */
     direct_works works;                        /* the callers', with works of the plans above */
 } direct_sweeps;
 
+/** Whether the panels of F's factor are to be used; s->reason says why, or why not (choose_solver.c). */
+bool sweeps_want_panels(direct_sweeps *s, trine_factor F);
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 /** Whether the panels are inverted by the library's own choice: then a trial solve should say whether that was good. */

@@ -31,7 +31,7 @@ static trine_status failure(int64_t code, const char *phase)
 
 /** AUTO: UMFPACK looks at the symmetry of the pattern, and orders by AMD or COLAMD; where KLU's count says that AMD
  *  fills very much, by METIS. A Hermitian matrix that L D L^H was counted for has its order, and a diagonal to pivot
- *  on. */
+ *  on. With an order that is given UMFPACK does not look, and takes any pattern for unsymmetric. */
 static void choose_ordering(double *control, trine_factor F)
 {
     switch (F->options.ordering) {
@@ -39,6 +39,9 @@ static void choose_ordering(double *control, trine_factor F)
     case TRINE_ORDERING_NATURAL: control[UMFPACK_ORDERING] = UMFPACK_ORDERING_NONE; break;
     case TRINE_ORDERING_AMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC; break; /* AMD of A + A^T */
     case TRINE_ORDERING_COLAMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_UNSYMMETRIC; break;
+    case TRINE_ORDERING_GIVEN:
+        if (F->structure.pattern_symmetric) control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC;
+        break;
     default:
         if (F->symmetric_order) control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC;
         else if (F->count.entries > 0 && F->count.flops >= 500 * F->count.entries)
@@ -68,6 +71,7 @@ static trine_status analyse(trine_factor F)
     is_complex(F) ? umfpack_zl_defaults(control) : umfpack_dl_defaults(control);
     control[UMFPACK_PRL] = 0;
     control[UMFPACK_IRSTEP] = 0; /* plans refine by themselves */
+    if (F->given_order) TRY(factor_know_structure(F));
     choose_ordering(control, F);
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;

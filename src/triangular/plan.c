@@ -146,7 +146,7 @@ static trine_status find_backend(trine_triangular plan)
     if (plan->options.summation == TRINE_ORDER_DETERMINISTIC && plan->backend->any_order)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s adds in any order and cannot be deterministic", name);
     plan->method = plan->options.method;
-    plan->reason = "asked for";
+    plan->reason = "by name";
     return TRINE_SUCCESS;
 }
 

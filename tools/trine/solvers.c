@@ -194,6 +194,13 @@ done:
     return status;
 }
 
+/** With the right-hand sides at once: those asked for, and those that an estimate of the condition takes. */
+static int64_t expected_solves(const struct problem *p)
+{
+    enum { OF_ESTIMATE = 10 }; /* right-hand sides: most matrices take 8 to 16 */
+    return p->repeat + (p->adjoint ? (OF_ESTIMATE + p->nrhs - 1) / p->nrhs : 0);
+}
+
 static trine_status set_up_direct(const struct problem *p, trine_direct_method method, unsigned ops,
                                   struct inverse *inverse, struct outcome *o)
 {
@@ -209,12 +216,14 @@ static trine_status set_up_direct(const struct problem *p, trine_direct_method m
                    .pivot_threshold = f->pivot_threshold,
                    .need_panels = p->single_factor || f->solver == TRINE_SOLVER_SUPERNODAL,
                    .permutation = p->order},
-        .triangular = {.max_nrhs = p->nrhs, .method = p->triangles},
+        .triangular = {.max_nrhs = p->nrhs, .method = p->triangles, .expected_solves = expected_solves(p)},
         .solver = (trine_direct_solver)f->solver,
         .supernodal = {.single = p->single_factor},
         .ops = p->adjoint ? ops | TRINE_H : ops};
+    /* to compare other solves with it, or to take it in double precision */
+    const bool keeps_factor = options.solver != TRINE_SOLVER_LIBRARY && (p->repeat != 1 || p->single_factor);
     TRY(direct_load(&library));
-    if (options.solver == TRINE_SOLVER_LIBRARY) { /* which keeps its factor for that */
+    if (!keeps_factor) {
         TRY(library->create(p->ctx, &plan, p->A, &options));
     } else {
         if (!inverse->factor) TRY(library->factor(p->ctx, &inverse->factor, p->A, &options.factor));

@@ -69,8 +69,8 @@ struct inverse {
     trine_op op;         /* NULL: there is an iteration */
     struct iteration *iteration;
     trine_work work;     /* for nrhs right-hand sides, so that solves allocate nothing */
-    trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored, or its
-                            library solves */
+    trine_factor factor; /* of Cholesky and LU, where other solves will be compared with it or it may be taken in
+                            another precision; else NULL */
     int32_t *order; /* of the columns, which the factorization took; NULL: nobody wants it */
 };
 

@@ -63,7 +63,7 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
             t->step = 0;
         }
     }
-    if (asked != TRINE_TRI_AUTO) plan->reason = "asked for";
+    if (asked != TRINE_TRI_AUTO) plan->reason = "by name";
 done:
     level_sets_free(plan->base.ctx, &levels);
     tasks_free(plan, by_level);
