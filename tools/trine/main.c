@@ -1,5 +1,4 @@
 /* trine: the command. One file a subcommand. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,13 +48,6 @@ static int run(int argc, char **argv)
         if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 1, argv + 1);
     if (!access(name, R_OK)) return fail(EXIT_USAGE, "%s is a file, not a command: trine solve %s", name, name);
     return fail(EXIT_USAGE, "there is no command \"%s\"; `trine --help` lists them", name);
-}
-
-int finish_output(int code)
-{
-    if (fflush(stdout) && code == EXIT_OK)
-        return fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
-    return code;
 }
 
 int main(int argc, char **argv) { return finish_output(run(argc, argv)); }

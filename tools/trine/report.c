@@ -1,4 +1,5 @@
 /* Errors, progress, numbers and JSON. */
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -96,6 +97,13 @@ int fail(enum exit_code code, const char *format, ...)
     va_end(args);
     make_one_line(line);
     fprintf(stderr, "trine: %s\n", line);
+    return code;
+}
+
+int finish_output(int code)
+{
+    if (fflush(stdout) && code == EXIT_OK)
+        return fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
     return code;
 }
 
