@@ -43,7 +43,7 @@ check: demo
 	tools/run-tests build/tsan $(JOBS)
 	cmake --preset fuzz
 	cmake --build --preset fuzz --parallel $(JOBS)
-	tools/run-fuzz 20 $(JOBS)
+	tools/run-fuzz 10 $(JOBS)
 	cmake --preset release -B build/check -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) $(CMAKE_FLAGS)
 	cmake --build build/check --parallel $(JOBS)
 	tools/run-tests build/check $(JOBS)
