@@ -10,7 +10,6 @@ const struct choice preconditioner_choices[] = {{"auto", TRINE_PRECOND_AUTO},
                                                 {"none", PRECOND_NONE},
                                                 {"jacobi", TRINE_PRECOND_DIAGP0},
                                                 {"diagp0", TRINE_PRECOND_DIAGP0}, /* the library's name of it */
-                                                {"diagp0", TRINE_PRECOND_DIAGP0}, /* as the library calls it */
                                                 {"diagp1", TRINE_PRECOND_DIAGP1},
                                                 {"diagp2", TRINE_PRECOND_DIAGP2},
                                                 {"l1", TRINE_PRECOND_L1},
