@@ -81,8 +81,7 @@ typedef struct {
     double p; /* probability of a positive charge; 0 = 0.5 */
     uint64_t seed; /* of charges and of the keys of edges */
     trine_ties ties;
-    int until_maximal; /* 1: rounds end when no edge can be added. On a GPU the host looks after a few rounds,
-                          so that this synchronizes; captured, it is a loop of the graph, if info.capturable is 2 */
+    int until_maximal; /* 1: rounds end when no edge can be added, which a GPU finds by itself */
     int64_t reserved[4]; /* zeros */
 } trine_factor_rounds;
 
@@ -214,8 +213,7 @@ typedef struct {
     int64_t bytes; /* kept in the context's space */
     double create_seconds;
     trine_ranking ranking; /* what runs */
-    int capturable; /* 1: on a GPU, all but what says that it synchronizes; 2: until_maximal as well, which takes
-                       CUDA 12.4, when the library is built and in the driver */
+    int capturable; /* 2: on a GPU, all but what says that it synchronizes; 0 on the CPU */
     int64_t reserved[4]; /* zeros */
 } trine_forest_info;
 TRINE_API trine_status trine_forest_get_info(trine_forest forest, trine_forest_info *info);

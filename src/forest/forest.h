@@ -30,6 +30,12 @@ struct forest_graph {
     int64_t *diagonal;               /* a_ii likewise */
 };
 
+/** What a round comes to, on a GPU. */
+typedef struct {
+    int32_t proposed;                /* anything */
+    unsigned long long confirmed;    /* edges, from both ends */
+} forest_turn;
+
 /** Numbers that stages leave, in the context's space. */
 struct forest_counts {
     int64_t bad_row;                 /* the first with NaN; INT64_MAX: none */
@@ -38,17 +44,11 @@ struct forest_counts {
     int64_t listed;                  /* splitters */
     int32_t maximal;
     /* In the context's space, since stages may be replayed in a graph of the caller's */
-    int32_t has_candidates;          /* of weights as they are, and */
+    int32_t has_candidates;          /* room in the list of each vertex, of weights as they are, and */
     forest_ties listed_ties;         /* of this rule for ties */
-    /* While rounds and passes go on, on a GPU */
-    forest_charges charges;          /* of the round, which is number `rounds` */
-    int64_t idle;                    /* rounds one after another in which nothing was confirmed */
-    int32_t stopped;                 /* there is nothing left for rounds to do */
     /* What all blocks write is a line of the cache away from what all threads read */
     char apart[FOREST_CACHE_LINE];
-    int32_t proposed;                /* has the round proposed anything? */
-    unsigned confirming;             /* blocks that have confirmed, until all have */
-    unsigned long long confirmed;    /* in the round, from both ends */
+    forest_turn turns[3];            /* of rounds, by turns */
 };
 
 struct trine_forest_s {
@@ -119,7 +119,7 @@ struct forest_backend {
     trine_status (*count_bytes)(trine_forest f, int64_t *bytes);
     void (*release)(trine_forest f);
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
-    /** With f->wants_candidates makes their lists in its first round, unless forest_has_candidates. */
+    /** With f->wants_candidates, and on a GPU in any case, makes their lists first, unless forest_has_candidates. */
     trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);
     /** Parts by themselves (trine_forest_run_part). */
     trine_status (*propose)(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);

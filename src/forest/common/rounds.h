@@ -48,33 +48,32 @@ FOREST_INLINE bool forest_is_open(const forest_view *p, forest_round round, int 
 /* Candidates: a vertex keeps its strongest edges in decreasing order, so that a round need not look at weights. Where
  * they do not suffice, and the row has others, it is looked at as a whole. */
 
-/** Propose to v's candidates. entries: of its row; writes: with more threads a row, one of them. Returns how many it
- *  proposes to, -1: the row has to be looked at. */
+/** Propose to v's candidates, FOREST_CANDIDATES at most. entries: of its row. Returns how many it proposes to, -1: the
+ *  row has to be looked at. */
 FOREST_INLINE int forest_propose_listed(const forest_view *p, forest_round round, int n, int32_t v, bool positive,
-                                        int room, int64_t entries, bool writes)
+                                        int room, int64_t entries)
 {
     const int32_t *list = p->candidates + (int64_t)v * FOREST_CANDIDATES;
     int32_t *proposals = p->proposals + (int64_t)v * n;
     int count = 0, c = 0;
     for (; c < FOREST_CANDIDATES && count < room && list[c] >= 0; c++) {
         if (!forest_is_open(p, round, n, v, positive, list[c])) continue;
-        if (writes) proposals[count] = list[c];
-        count++;
+        proposals[count++] = list[c];
     }
     if (count < room && (c < FOREST_CANDIDATES ? list[c] == FOREST_LIST_BREAKS : entries > FOREST_CANDIDATES))
         return -1;
-    for (int s = count; s < n && writes; s++) proposals[s] = -1;
+    for (int s = count; s < n; s++) proposals[s] = -1;
     return count;
 }
 
-/** v's edges of the factor are no candidates any more. */
-FOREST_INLINE void forest_purge_candidates(const forest_view *p, int32_t v, int64_t entries)
+/** v's edges of the factor are no candidates any more. room: of each list. */
+FOREST_INLINE void forest_purge_candidates(const forest_view *p, int room, int32_t v, int64_t entries)
 {
-    int32_t *list = p->candidates + (int64_t)v * FOREST_CANDIDATES;
+    int32_t *list = p->candidates + (int64_t)v * room;
     const int32_t *mine = p->neighbours + (int64_t)v * p->n;
-    int32_t end = entries > FOREST_CANDIDATES ? FOREST_LIST_BREAKS : FOREST_LIST_ENDS;
+    int32_t end = entries > room ? FOREST_LIST_BREAKS : FOREST_LIST_ENDS;
     int count = 0;
-    for (int c = 0; c < FOREST_CANDIDATES; c++) {
+    for (int c = 0; c < room; c++) {
         const int32_t u = list[c];
         if (u < 0) {
             end = u;
@@ -84,7 +83,7 @@ FOREST_INLINE void forest_purge_candidates(const forest_view *p, int32_t v, int6
         for (int s = 0; s < p->n; s++) is_taken |= mine[s] == u;
         if (!is_taken) list[count++] = u;
     }
-    if (count < FOREST_CANDIDATES) list[count] = end;
+    if (count < room) list[count] = end;
 }
 
 #endif

@@ -43,7 +43,7 @@ static void propose(trine_forest f, struct round *r)
     static const trine_team_range ranges[] = TABLE(propose_rows);
     forest_for(f, ranges[f->dtype], r);
     if (!r->makes_lists) return;
-    f->counts->has_candidates = 1;
+    f->counts->has_candidates = FOREST_CANDIDATES;
     f->counts->listed_ties = r->view.ties;
 }
 

@@ -35,9 +35,8 @@ trine_status create(trine_forest f)
     if (!status)
         status = trine_alloc(f->ctx, TRINE_DEVICE, (FOREST_PASSES + 1) * sizeof *own->goes_on, (void **)&own->goes_on);
     if (!status) status = forest_cuda_count_together(own);
-    if (status || !driver_has_conditions()) return status;
     f->info.capturable = 2;
-    return GPU(gpuStreamCreateWithFlags(&own->loop, gpuStreamNonBlocking));
+    return status;
 }
 
 trine_status count_bytes(trine_forest f, int64_t *bytes)
@@ -54,7 +53,6 @@ void release(trine_forest f)
     forest_device *own = static_cast<forest_device *>(f->own);
     if (!own) return;
     const device_scope scope(f->ctx);
-    if (own->loop) (void)GPU(gpuStreamDestroy(own->loop));
     trine_free(f->ctx, TRINE_DEVICE, own->scratch);
     trine_free(f->ctx, TRINE_DEVICE, own->goes_on);
     trine_free(f->ctx, TRINE_HOST, own);

@@ -3,7 +3,11 @@
 #ifndef TRINE_FOREST_CUDA_DEVICE_CUH
 #define TRINE_FOREST_CUDA_DEVICE_CUH
 
-#include "core/gpu_condition.cuh"
+#ifndef __HIP__
+#include <cooperative_groups.h>
+#endif
+
+#include "core/gpu_launch.cuh"
 #include "core/gpu_scalar.cuh"
 #include "forest/common/view.h"
 
@@ -17,7 +21,6 @@ struct forest_device {
     int32_t *goes_on;                /* FOREST_PASSES + 1: is pass k to be run? */
     int multiprocessors;             /* of the device */
     int of_multiprocessor;           /* blocks on each that can wait for all others; 0: none can */
-    gpuStream_t loop;                /* for bodies of loops while they are captured; null: there are no loops */
 };
 
 /** The forest's device is current while it lives. */
@@ -41,6 +44,26 @@ inline unsigned forest_blocks(int64_t threads, int64_t most = 1 << 20)
 
 /** Blocks of kernels in which every block adds to a number that all share. */
 constexpr int64_t FOREST_FEW_BLOCKS = 1 << 10;
+
+/** Blocks of a kernel that waits for all of them, at most so many on a multiprocessor; 1 where the device does not say. */
+inline unsigned forest_blocks_together(trine_forest f, int most, gpuStream_t stream)
+{
+#ifdef __HIP__
+    return 1;
+#else
+    const forest_device *own = static_cast<forest_device *>(f->own);
+    const int each = own->of_multiprocessor < most ? own->of_multiprocessor : most;
+    return each ? each * multiprocessors_of(stream, own->multiprocessors) : 1;
+#endif
+}
+/** All blocks of the grid. */
+__device__ inline void wait_for_grid()
+{
+#ifndef __HIP__
+    if (gridDim.x > 1) cooperative_groups::this_grid().sync();
+#endif
+    __syncthreads();
+}
 
 /** body(i) for 0 <= i < count, each by a thread. */
 template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS) for_each(int64_t count, const Body body)

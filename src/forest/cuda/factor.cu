@@ -1,6 +1,8 @@
-// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): two launches a round, or a loop in a graph. A few
-// lanes of a warp share a row; each keeps the strongest entries that it has seen, and then they merge their lists.
-// Lists of candidates are made in the same way.
+// Rounds of proposals and confirmations (Klein 2024, Algorithm 8). First every vertex lists its strongest edges; then all
+// rounds are one cooperative launch, in which vertices propose to those of their lists, and to others of the row where
+// these do not suffice.
+#include <stdlib.h>
+
 #include "forest/common/rounds.h"
 #include "forest/cuda/device.cuh"
 
@@ -107,230 +109,380 @@ struct row_loop {
     __device__ bool has_row() const { return row < g.n && g.end[row] - g.begin[row] <= most; }
 };
 
-/** What a thread of `step`, number `first`, finds of row v for its list of candidates. */
-template <typename R> __device__ strongest<R, FOREST_CANDIDATES> list_part(const forest_graph &g, const forest_view &p,
-                                                                           int32_t v, int first, int step)
+/* ------------------------------------------------------- lists of candidates */
+
+/** Adds entry k of row v, of weight w. */
+template <typename R, int C>
+__device__ void consider(strongest<R, C> &best, const forest_view &p, int32_t v, R w, int32_t u)
 {
+    if (best.may_take(w)) best.insert(w, forest_tie_number(p.ties, v, u), u);
+}
+/** What a thread of `step`, number `first`, finds of row v for its list of C candidates. */
+template <typename R, int C>
+__device__ strongest<R, C> list_part(const forest_graph &g, const forest_view &p, int32_t v, int first, int step)
+{
+    constexpr int AT_ONCE = 4; /* entries that are on their way together */
     const R *weights = static_cast<const R *>(g.weights);
-    strongest<R, FOREST_CANDIDATES> best;
-    for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += step)
-        if (best.may_take(weights[k]))
-            best.insert(weights[k], forest_tie_number(p.ties, v, g.columns[k]), g.columns[k]);
+    strongest<R, C> best;
+    for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += AT_ONCE * step) {
+        int32_t u[AT_ONCE];
+        R w[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            const int64_t at = k + j * step;
+            u[j] = at < end ? g.columns[at] : 0;
+            w[j] = at < end ? weights[at] : 0;
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) consider(best, p, v, w[j], u[j]);
+    }
     return best;
 }
-template <typename R>
-__device__ void write_list(const forest_view &p, int32_t v, const strongest<R, FOREST_CANDIDATES> &best)
+template <typename R, int C> __device__ void write_list(const forest_view &p, int32_t v, const strongest<R, C> &best)
 {
-    int32_t *list = p.candidates + (int64_t)v * FOREST_CANDIDATES;
+    int4 *list = reinterpret_cast<int4 *>(p.candidates + (int64_t)v * C);
 #pragma unroll
-    for (int c = 0; c < FOREST_CANDIDATES; c++) list[c] = best.column[c]; /* -1: FOREST_LIST_ENDS */
+    for (int c = 0; c < C; c += 4) /* column -1: FOREST_LIST_ENDS */
+        list[c / 4] = make_int4(best.column[c], best.column[c + 1], best.column[c + 2], best.column[c + 3]);
 }
 
-/** Candidates of every vertex. */
-template <typename R> __global__ void __launch_bounds__(FOREST_THREADS)
+/** Candidates of every vertex: a few lanes of a warp share a row; each keeps the strongest entries that it has seen,
+ *  and then they merge their lists. */
+template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
     list_candidates(const forest_graph g, const forest_view p, int lanes, const forest_counts *counts)
 {
     if (forest_has_candidates(counts, p.ties)) return;
     for (row_loop i(g, lanes); i.goes_on(); i.row += i.step) {
         const bool has_row = i.has_row();
-        strongest<R, FOREST_CANDIDATES> best;
-        if (has_row) best = list_part<R>(g, p, (int32_t)i.row, i.lane, lanes);
+        strongest<R, C> best;
+        if (has_row) best = list_part<R, C>(g, p, (int32_t)i.row, i.lane, lanes);
         for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
         if (has_row && i.lane == 0) write_list(p, (int32_t)i.row, best);
     }
 }
-template <typename R> __global__ void __launch_bounds__(FOREST_THREADS)
+template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
     list_long_rows(const forest_graph g, const forest_view p, int lanes, const forest_counts *counts)
 {
     if (forest_has_candidates(counts, p.ties)) return;
     for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
-        strongest<R, FOREST_CANDIDATES> best = list_part<R>(g, p, v, (int)threadIdx.x, (int)FOREST_THREADS);
+        strongest<R, C> best = list_part<R, C>(g, p, v, (int)threadIdx.x, (int)FOREST_THREADS);
         merge_block(best);
         if (threadIdx.x == 0) write_list(p, v, best);
     });
 }
-__global__ void note_candidates(forest_ties ties, forest_counts *counts)
+
+/** The same where rows are alike: a warp copies the entries of its 32 rows, a tile at a time, and then a lane has a
+ *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank. */
+constexpr int TILE_THREADS = 128, TILE_WARPS = TILE_THREADS / 32;
+__host__ __device__ constexpr int tile_room(int tile) { return tile + tile / 32; }
+template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
+    list_by_tiles(const forest_graph g, const forest_view p, int tile, const forest_counts *counts)
 {
-    counts->has_candidates = 1;
+    extern __shared__ double tiles[];
+    if (forest_has_candidates(counts, p.ties)) return;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, room = tile_room(tile);
+    R *const tile_weights = reinterpret_cast<R *>(tiles) + warp * room;
+    int32_t *const tile_columns =
+        reinterpret_cast<int32_t *>(reinterpret_cast<R *>(tiles) + TILE_WARPS * room) + warp * room;
+    const R *weights = static_cast<const R *>(g.weights);
+    for (int64_t first = (blockIdx.x * (int64_t)TILE_WARPS + warp) * 32; first < g.n;
+         first += gridDim.x * (int64_t)TILE_THREADS) {
+        const int64_t v = first + lane;
+        const int64_t begin = v < g.n ? g.begin[v] : 0, end = v < g.n ? g.end[v] : 0;
+        const int last = (int)(g.n - first < 32 ? g.n - first : 32) - 1;
+        const int64_t from = __shfl_sync(~0u, begin, 0), to = __shfl_sync(~0u, end, last);
+        strongest<R, C> best;
+        for (int64_t t = from; t < to; t += tile) {
+            const int count = (int)(to - t < tile ? to - t : tile);
+            constexpr int AT_ONCE = 8;
+            for (int k = lane; k < count; k += 32 * AT_ONCE) {
+                int32_t u[AT_ONCE];
+                R w[AT_ONCE];
+#pragma unroll
+                for (int j = 0; j < AT_ONCE; j++)
+                    if (k + 32 * j < count) u[j] = g.columns[t + k + 32 * j], w[j] = weights[t + k + 32 * j];
+#pragma unroll
+                for (int j = 0; j < AT_ONCE; j++)
+                    if (k + 32 * j < count) {
+                        const int at = k + 32 * j + (k + 32 * j) / 32;
+                        tile_columns[at] = u[j], tile_weights[at] = w[j];
+                    }
+            }
+            __syncwarp();
+            const int mine = (int)(begin > t ? begin - t < count ? begin - t : count : 0);
+            const int stop = (int)(end > t ? end - t < count ? end - t : count : 0);
+            for (int k = mine; k < stop; k++)
+                consider(best, p, (int32_t)v, tile_weights[k + k / 32], tile_columns[k + k / 32]);
+            __syncwarp();
+        }
+        if (v < g.n) write_list(p, (int32_t)v, best);
+    }
+}
+__global__ void note_candidates(forest_ties ties, int candidates, forest_counts *counts)
+{
+    if (forest_has_candidates(counts, ties)) return;
+    counts->has_candidates = candidates;
     counts->listed_ties = ties;
 }
 
-/** The round that the device has come to. Launches do not depend on it, so that a loop in a graph may repeat them. */
-__device__ forest_round round_of(const forest_counts *counts) { return {counts->charges, counts->rounds == 0}; }
+/* -------------------------------------------------------------------- rounds */
 
-/** What one vertex proposes in a round, n <= N edges: the same in all threads that share its row. */
-template <typename R, int N> struct proposal {
-    const forest_graph &g;
-    const forest_view &p;
-    const forest_round &round;
-    int32_t v;
-    int n, room, count;              /* count: of the proposals to candidates; -1: the row is looked at */
+/** Where a round finds who is full. */
+struct by_flags {
+    const uint8_t *full;
+    __device__ bool operator()(int32_t u) const { return full[u]; }
+};
+template <int N> struct by_neighbours {
+    const int32_t *neighbours;
+    int n;
+    __device__ bool operator()(int32_t u) const { return neighbours[(int64_t)u * n + n - 1] >= 0; }
+};
+
+/** A vertex that proposes, to n <= N others. */
+template <int N> struct proposer {
+    int32_t vertex, mine[N], to[N]; /* of the factor; proposals */
+    int n, room, count; /* places that are free; proposals, -1: the row has to be looked at */
     bool positive;
 
-    /** has_row: else there is nothing to propose; writes: this thread of them. */
-    __device__ proposal(const forest_graph &graph, const forest_view &view, const forest_round &r, bool has_lists,
-                        bool has_row, int32_t vertex, bool writes)
-        : g(graph), p(view), round(r), v(vertex), n(N <= 4 ? N : view.n), room(has_row ? n : 0), count(-1),
-          positive(has_row && r.charges.charged && forest_is_positive(r.charges, vertex))
+    __device__ proposer(const forest_view &p, const forest_round &round, int size, int32_t v)
+        : vertex(v), n(size), room(v >= 0 ? size : 0), count(0),
+          positive(v >= 0 && round.charges.charged && forest_is_positive(round.charges, v))
     {
-        if (!has_row) return;
-        const int32_t *mine = p.neighbours + (int64_t)v * n;
-        if (!round.first)
-            while (room && mine[n - room] >= 0) room--;
-        if (has_lists) count = forest_propose_listed(&p, round, n, v, positive, room, g.end[v] - g.begin[v], writes);
-    }
-    /** What thread `first` of `step` finds of the row. */
-    __device__ strongest<R, N> part(int first, int step) const
-    {
-        const R *weights = static_cast<const R *>(g.weights);
-        constexpr int AT_ONCE = 4; /* entries, and then their vertices, that are on their way together */
-        strongest<R, N> best;
-        if (count >= 0 || !room) return best;
-        for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += AT_ONCE * step) {
-            int32_t u[AT_ONCE];
-            R w[AT_ONCE];
-            bool full[AT_ONCE];
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
-                const int64_t at = k + j * step;
-                u[j] = at < end ? g.columns[at] : 0;
-                w[j] = at < end ? weights[at] : 0;
-            }
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++)
-                full[j] = !best.may_take(w[j]) || (!round.first && forest_is_full(&p, n, u[j]));
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++)
-                if (!full[j] && best.may_take(w[j]) && forest_is_open(&p, round, n, v, positive, u[j]))
-                    best.insert(w[j], forest_tie_number(p.ties, v, u[j]), u[j]);
+        for (int s = 0; s < N; s++) {
+            mine[s] = v >= 0 && !round.first && s < n ? p.neighbours[(int64_t)v * n + s] : -1;
+            to[s] = -1;
+            if (mine[s] >= 0) room--;
         }
-        return best;
     }
-    /** By the thread that writes, once all parts are in best. Does it propose anything? */
-    __device__ bool write(const strongest<R, N> &best)
+    /** May it propose to u, which is not full? */
+    __device__ bool may_ask(const forest_round &round, int32_t u) const
     {
-        if (count < 0) {
-            int32_t *proposals = p.proposals + (int64_t)v * n;
+        bool may = !round.charges.charged || forest_is_positive(round.charges, u) != positive;
+#pragma unroll
+        for (int s = 0; s < N; s++) may = may && mine[s] != u;
+        return may;
+    }
+    __device__ void ask(int32_t u)
+    {
+#pragma unroll
+        for (int s = 0; s < N; s++)
+            if (s == count) to[s] = u;
+        count++;
+    }
+    /** To those of its list, which holds up to C. */
+    template <int C, typename Full>
+    __device__ void ask_listed(const forest_graph &g, const forest_view &p, const forest_round &round,
+                               const Full &is_full)
+    {
+        if (!room) return;
+        const int4 *list = reinterpret_cast<const int4 *>(p.candidates + (int64_t)vertex * C);
+        int32_t u[C];
+        bool open[C];
+#pragma unroll
+        for (int c = 0; c < C; c += 4) {
+            const int4 four = list[c / 4];
+            u[c] = four.x, u[c + 1] = four.y, u[c + 2] = four.z, u[c + 3] = four.w;
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++) open[c] = u[c] >= 0 && (round.first || !is_full(u[c]));
+        int32_t ends = 0; /* how the list ends; 0: it is full */
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            if (ends == 0 && u[c] < 0) ends = u[c];
+            if (ends == 0 && count < room && open[c] && may_ask(round, u[c])) ask(u[c]);
+        }
+        if (count < room && (ends ? ends == FOREST_LIST_BREAKS : g.end[vertex] - g.begin[vertex] > C)) count = -1;
+    }
+    __device__ void write(const forest_view &p) const
+    {
+#pragma unroll
+        for (int s = 0; s < N; s++)
+            if (s < n) p.proposals[(int64_t)vertex * n + s] = to[s];
+    }
+};
+
+/** What thread `first` of `step` finds of the row of vertex v, which has some room. */
+template <typename R, int N, typename Full>
+__device__ strongest<R, N> part_of_row(const forest_graph &g, const forest_view &p, const forest_round &round,
+                                       const Full &is_full, const proposer<N> &who, int first, int step)
+{
+    constexpr int AT_ONCE = 2;
+    const R *weights = static_cast<const R *>(g.weights);
+    const int32_t v = who.vertex;
+    strongest<R, N> best;
+    for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += AT_ONCE * step) {
+        int32_t u[AT_ONCE];
+        R w[AT_ONCE];
+        bool open[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            const int64_t at = k + j * step;
+            u[j] = at < end ? g.columns[at] : 0;
+            w[j] = at < end ? weights[at] : 0;
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) open[j] = best.may_take(w[j]) && (round.first || !is_full(u[j]));
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++)
+            if (open[j] && best.may_take(w[j]) && who.may_ask(round, u[j]))
+                best.insert(w[j], forest_tie_number(p.ties, v, u[j]), u[j]);
+    }
+    return best;
+}
+
+/** Proposals of the vertices of a warp, v < 0: none; all lanes call it. Does this lane's vertex propose anything? */
+template <typename R, int N, typename Full>
+__device__ bool propose_all(const forest_graph &g, const forest_view &p, const forest_round &round, int n, int listed,
+                            int lanes, const Full &is_full, int32_t v)
+{
+    proposer<N> mine(p, round, n, v);
+    if (listed == 4) mine.template ask_listed<4>(g, p, round, is_full);
+    else mine.template ask_listed<FOREST_CANDIDATES>(g, p, round, is_full);
+    const bool looks = mine.count < 0;
+    if (v >= 0 && !looks) mine.write(p);
+    const int lane = threadIdx.x % 32;
+    bool found = false;
+    for (unsigned left = __ballot_sync(~0u, looks); left;) { /* groups of `lanes` look at one row each */
+        int owner = -1;
+        for (int group = 0; group < 32 / lanes && left; group++, left &= left - 1)
+            if (group == lane / lanes) owner = __ffs(left) - 1;
+        const int32_t row = __shfl_sync(~0u, v, owner < 0 ? 0 : owner);
+        proposer<N> who(p, round, n, owner < 0 ? -1 : row);
+        strongest<R, N> best;
+        if (owner >= 0) best = part_of_row<R, N>(g, p, round, is_full, who, lane % lanes, lanes);
+        for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
+        if (owner >= 0 && lane % lanes == 0) {
 #pragma unroll
             for (int s = 0; s < N; s++)
-                if (s < n) proposals[s] = s < room ? best.column[s] : -1;
-            count = room && best.column[0] >= 0;
+                if (s < who.room && s < n) who.to[s] = best.column[s];
+            who.write(p);
         }
-        return count != 0;
-    }
-};
-
-/** By all threads of a block: one of them notes it. */
-__device__ void note_proposed(bool proposed, forest_counts *counts)
-{
-    if (__syncthreads_or(proposed) && threadIdx.x == 0) counts->proposed = 1;
-}
-
-/** Proposals of every vertex: to candidates, or after a look at the whole row. */
-template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
-    propose(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
-{
-    __shared__ listed_chunk open; /* vertices that are not full */
-    if (counts->stopped) return;
-    const forest_round round = round_of(counts);
-    const bool has_lists = forest_has_candidates(counts, p.ties), has_long = g.longest > lanes * LANE_ENTRIES;
-    const int n = N <= 4 ? N : p.n;
-    const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes, in_warp = group % (32 / lanes);
-    bool proposed = false;
-    for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < g.n; begin += gridDim.x * (int64_t)FOREST_CHUNK) {
-        open.list(begin, g.n, [&](int32_t v) {
-            if (round.first || !forest_is_full(&p, n, v))
-                return !has_long || g.end[v] - g.begin[v] <= lanes * LANE_ENTRIES;
-            for (int s = 0; s < n; s++) p.proposals[(int64_t)v * n + s] = -1;
-            return false;
-        });
-        for (int i = group; i - in_warp < open.count; i += FOREST_THREADS / lanes) {
-            const bool has_row = i < open.count, writes = has_row && lane == 0;
-            proposal<R, N> mine(g, p, round, has_lists, has_row, has_row ? open.vertices[i] : 0, writes);
-            strongest<R, N> best = mine.part(lane, lanes);
-            for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
-            if (writes) proposed |= mine.write(best);
+        /* who proposes something is told so */
+        const unsigned some = __ballot_sync(~0u, owner >= 0 && lane % lanes == 0 && best.column[0] >= 0);
+        for (int group = 0; group < 32 / lanes; group++) {
+            const int its = __shfl_sync(~0u, owner, group * lanes);
+            if (its == lane) found = some >> (group * lanes) & 1;
         }
     }
-    note_proposed(proposed, counts);
-}
-template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
-    propose_long_rows(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
-{
-    if (counts->stopped) return;
-    const forest_round round = round_of(counts);
-    const bool has_lists = forest_has_candidates(counts, p.ties), writes = threadIdx.x == 0;
-    bool proposed = false;
-    for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
-        proposal<R, N> mine(g, p, round, has_lists, true, v, writes);
-        strongest<R, N> best = mine.part((int)threadIdx.x, (int)FOREST_THREADS);
-        merge_block(best);
-        if (writes) proposed |= mine.write(best);
-    });
-    note_proposed(proposed, counts);
+    return looks ? found : mine.count > 0;
 }
 
-__device__ void begin_round(const forest_rounds &r, int64_t k, forest_counts *counts)
+/** Take v's proposals that are mutual; returns how many there are, in all places, afterwards. */
+template <int N> __device__ int confirm(const forest_view &p, const forest_round &round, int n, int32_t v, int *added)
 {
+    int32_t *const mine = p.neighbours + (int64_t)v * n;
+    int32_t to[N];
+    int count = 0;
+#pragma unroll
+    for (int s = 0; s < N; s++) {
+        to[s] = s < n ? p.proposals[(int64_t)v * n + s] : -1;
+        if (round.first) {
+            if (s < n) mine[s] = -1;
+        } else if (s < n && mine[s] >= 0) count++;
+    }
+    bool mutual[N];
+#pragma unroll
+    for (int s = 0; s < N; s++) {
+        mutual[s] = false;
+        if (to[s] < 0) continue;
+#pragma unroll
+        for (int t = 0; t < N; t++)
+            if (t < n && p.proposals[(int64_t)to[s] * n + t] == v) mutual[s] = true;
+    }
+#pragma unroll
+    for (int s = 0; s < N; s++)
+        if (mutual[s]) mine[count++] = to[s], ++*added;
+    return count;
+}
+
+/* All rounds. A block has vertices of its own and lists those that may still propose: who is full never does again,
+ * nor who has had nobody to ask in a round without charges. Proposals of those that are not listed stay as they were;
+ * nobody asks them again. */
+#ifndef ROUND_THREADS
+#define ROUND_THREADS 1024
+#define ROUND_BLOCKS 1 /* of a multiprocessor */
+#endif
+
+template <typename R, int N, int BLOCKS> __global__ void __launch_bounds__(ROUND_THREADS, BLOCKS)
+    run_rounds(const forest_graph g, const forest_view p, const forest_rounds r, int lanes, forest_counts *counts)
+{
+    __shared__ int open_before, open_after;
+    __shared__ unsigned added;
+    __shared__ int64_t confirmed;
+    __shared__ bool proposed;
+    const int n = N <= 4 ? N : p.n, listed = counts->has_candidates, lane = threadIdx.x % 32;
+    const int64_t share = ((g.n + gridDim.x - 1) / gridDim.x + 31) / 32 * 32,
+                  begin = min((int64_t)blockIdx.x * share, g.n), end = min(begin + share, g.n);
+    uint8_t *const full = reinterpret_cast<uint8_t *>(p.edge);
+    int32_t *now = p.list + begin, *next = p.index + begin;
+    int64_t edges = 0, idle = 0, k = 0;
+    bool maximal = false;
+    if (threadIdx.x == 0) open_before = (int)(end - begin);
+    for (bool goes_on = true; goes_on; k++) {
+        const forest_round round = {forest_charges_of(&r, k), k == 0};
+        forest_turn *const turn = &counts->turns[k % 3];
+        if (threadIdx.x == 0) {
+            open_after = 0;
+            added = 0;
+            if (blockIdx.x == 0) counts->turns[(k + 1) % 3] = {};
+        }
+        __syncthreads();
+        const int open = open_before;
+        bool any = false;
+        for (int i = threadIdx.x; i - lane < open; i += ROUND_THREADS) {
+            const int32_t v = i >= open ? -1 : round.first ? (int32_t)(begin + i) : now[i];
+            any |= propose_all<R, N>(g, p, round, n, listed, lanes, by_flags{full}, v);
+        }
+        if (__syncthreads_or(any) && threadIdx.x == 0) turn->proposed = 1;
+        wait_for_grid();
+        int mine = 0;
+        for (int i = threadIdx.x; i - lane < open; i += ROUND_THREADS) {
+            const int32_t v = i >= open ? -1 : round.first ? (int32_t)(begin + i) : now[i];
+            bool stays = false;
+            if (v >= 0) {
+                const bool is_full = confirm<N>(p, round, n, v, &mine) == n;
+                if (round.first || is_full) full[v] = is_full;
+                stays = !is_full && (round.charges.charged || p.proposals[(int64_t)v * n] >= 0);
+            }
+            const unsigned staying = __ballot_sync(~0u, stays);
+            int slot = 0;
+            if (lane == 0 && staying) slot = atomicAdd(&open_after, __popc(staying));
+            slot = __shfl_sync(~0u, slot, 0) + __popc(staying & ((1u << lane) - 1));
+            if (stays) next[slot] = v;
+        }
+        mine = __reduce_add_sync(~0u, mine);
+        if (lane == 0 && mine) atomicAdd(&added, (unsigned)mine);
+        __syncthreads();
+        if (threadIdx.x == 0 && added) atomicAdd(&turn->confirmed, (unsigned long long)added);
+        wait_for_grid();
+        if (threadIdx.x == 0) {
+            confirmed = (int64_t)((volatile forest_turn *)turn)->confirmed;
+            proposed = ((volatile forest_turn *)turn)->proposed;
+            open_before = open_after;
+        }
+        __syncthreads();
+        edges += confirmed;
+        idle = confirmed ? 0 : idle + 1;
+        maximal = !round.charges.charged && !proposed;
+        goes_on = !maximal && idle < r.m && k + 1 < r.most;
+        int32_t *const old = now;
+        now = next, next = old;
+    }
+    if (blockIdx.x || threadIdx.x) return;
+    counts->edges = edges;
     counts->rounds = k;
-    counts->charges = forest_charges_of(&r, k);
-    counts->proposed = 0;
-    counts->confirmed = 0;
+    counts->maximal = maximal;
 }
 
-__global__ void begin_rounds(const forest_rounds r, int64_t first, forest_counts *counts)
+/** One round's proposals of every vertex. */
+template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
+    propose_once(const forest_graph g, const forest_view p, const forest_round round, int lanes, forest_counts *counts)
 {
-    counts->edges = counts->idle = 0;
-    counts->confirming = 0;
-    counts->maximal = counts->stopped = 0;
-    begin_round(r, first, counts);
-}
-
-/** What the round has come to; then the next one begins. */
-__device__ void finish_round(const forest_rounds &r, forest_counts *counts)
-{
-    if (counts->stopped) return;
-    counts->edges += (int64_t)counts->confirmed;
-    counts->idle = counts->confirmed ? 0 : counts->idle + 1;
-    counts->maximal = !counts->charges.charged && !counts->proposed;
-    counts->stopped = counts->maximal || counts->idle >= r.m || counts->rounds + 1 >= r.most;
-    begin_round(r, counts->rounds + 1, counts);
-}
-struct end_round {
-    forest_rounds r;
-    __device__ void operator()(forest_counts *counts) const { finish_round(r, counts); }
-};
-struct end_round_of_loop {
-    forest_rounds r;
-    gpuCondition again;
-    __device__ void operator()(forest_counts *counts) const
-    {
-        finish_round(r, counts);
-        set_condition(again, !counts->stopped);
-    }
-};
-
-/** And the end of the round, by the last block. */
-template <typename End> __global__ void __launch_bounds__(FOREST_THREADS)
-    confirm(const forest_view p, forest_counts *counts, const End end)
-{
-    __shared__ unsigned edges;
-    if (counts->stopped) return;
-    const forest_round round = round_of(counts);
-    if (threadIdx.x == 0) edges = 0;
-    __syncthreads();
-    unsigned found = 0;
-    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
-         v += (int64_t)gridDim.x * blockDim.x)
-        found += forest_confirm(&p, round, v);
-    if (found) atomicAdd(&edges, found);
-    __syncthreads();
-    if (threadIdx.x) return;
-    if (edges) atomicAdd(&counts->confirmed, (unsigned long long)edges);
-    __threadfence(); /* the last block finds what all have added */
-    if (atomicInc(&counts->confirming, gridDim.x - 1) < gridDim.x - 1) return;
-    __threadfence();
-    end(counts);
+    const int n = N <= 4 ? N : p.n, listed = counts->has_candidates, lane = threadIdx.x % 32;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i - lane < g.n;
+         i += (int64_t)gridDim.x * blockDim.x)
+        propose_all<R, N>(g, p, round, n, listed, lanes, by_neighbours<N>{p.neighbours, n}, i < g.n ? (int32_t)i : -1);
 }
 
 /** Lanes a row: some four entries for each. */
@@ -341,62 +493,84 @@ int lanes_of(const forest_graph &g)
     return lanes;
 }
 
-bool has_long_rows(const forest_graph &g) { return g.longest > lanes_of(g) * LANE_ENTRIES; }
-
-template <typename R, int N>
-void launch_propose(const forest_graph &g, const forest_view &p, forest_counts *counts, gpuStream_t stream)
+/** Lists of C candidates; kernels return at once where there are some. */
+template <typename R, int C> trine_status launch_lists(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
-    const int lanes = lanes_of(g);
-    propose<R, N><<<forest_blocks((g.n + 3) / 4), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
-    if (has_long_rows(g))
-        propose_long_rows<R, N><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
-}
-
-template <typename R> void propose_round_of(trine_forest f, const forest_view &p, gpuStream_t stream)
-{
-    static constexpr decltype(&launch_propose<R, 1>) table[] = {nullptr, launch_propose<R, 1>, launch_propose<R, 2>,
-                                                                launch_propose<R, 3>, launch_propose<R, 4>};
-    (p.n <= 4 ? table[p.n] : launch_propose<R, FOREST_MAX_N>)(f->graph, p, f->counts, stream);
-}
-void propose_round(trine_forest f, const forest_view &p, gpuStream_t stream)
-{
-    (trine_dtype_is_single(f->dtype) ? propose_round_of<float> : propose_round_of<double>)(f, p, stream);
-}
-
-/** Lists of candidates, if they are wanted; kernels return at once where there are some. */
-template <typename R> void launch_lists(trine_forest f, const forest_view &p, gpuStream_t stream)
-{
+    constexpr int MOST_TILE = 1024, LEAST_TILE = 128; /* entries; 4 warps have 48 KB of them */
     const forest_graph &g = f->graph;
-    const int lanes = lanes_of(g);
-    list_candidates<R><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
-    if (has_long_rows(g)) list_long_rows<R><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
+    int lanes = lanes_of(g);
+    if (getenv("FOREST_LANES")) lanes = atoi(getenv("FOREST_LANES"));
+    const int64_t in_warp = 32 * g.entries / g.n;
+    const char *how = getenv("FOREST_LISTS");
+    if (!(how && *how == 'l') && g.longest <= LANE_ENTRIES && in_warp <= MOST_TILE &&
+        g.longest * g.n <= 3 * g.entries) {
+        int64_t tile = (in_warp + in_warp / 16 + 31) / 32 * 32;
+        tile = tile < LEAST_TILE ? LEAST_TILE : tile > 992 ? 992 : tile;
+        const size_t bytes = (size_t)TILE_WARPS * tile_room((int)tile) * (sizeof(R) + sizeof(int32_t));
+        const int64_t blocks = (g.n + TILE_THREADS - 1) / TILE_THREADS;
+        list_by_tiles<R, C><<<(unsigned)(blocks < 1 << 20 ? blocks : 1 << 20), TILE_THREADS, bytes, stream>>>(
+            g, p, (int)tile, f->counts);
+    } else {
+        list_candidates<R, C><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
+        if (g.longest > lanes * LANE_ENTRIES)
+            list_long_rows<R, C><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
+    }
+    note_candidates<<<1, 1, 0, stream>>>(p.ties, C, f->counts);
+    return GPU_LAUNCHED("list_candidates");
+}
+template <typename R> trine_status list_all_of(trine_forest f, const forest_view &p, gpuStream_t stream)
+{
+    return f->wants_candidates || p.n > 2 || getenv("FOREST_EIGHT") ? launch_lists<R, FOREST_CANDIDATES>(f, p, stream)
+                                                                    : launch_lists<R, 4>(f, p, stream);
 }
 trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
-    if (!f->wants_candidates || !f->graph.n) return TRINE_SUCCESS;
-    (trine_dtype_is_single(f->dtype) ? launch_lists<float> : launch_lists<double>)(f, p, stream);
-    note_candidates<<<1, 1, 0, stream>>>(p.ties, f->counts);
-    return GPU_LAUNCHED("list_candidates");
+    return (trine_dtype_is_single(f->dtype) ? list_all_of<float> : list_all_of<double>)(f, p, stream);
 }
 
-template <typename End>
-trine_status run_round(trine_forest f, const forest_view &p, const End &end, gpuStream_t stream)
+template <typename R, int N, int BLOCKS>
+trine_status launch_rounds_of(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
 {
-    propose_round(f, p, stream);
-    confirm<<<forest_blocks(f->graph.n, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, stream>>>(p, f->counts, end);
-    return GPU_LAUNCHED("propose, confirm");
+    const forest_graph &g = f->graph;
+    int lanes = lanes_of(g);
+    const unsigned together = forest_blocks_together(f, BLOCKS, stream),
+                   enough = (unsigned)((g.n + ROUND_THREADS - 1) / ROUND_THREADS),
+                   blocks = together < enough ? together : enough; /* none for no vertices */
+#ifndef __HIP__
+    if (blocks > 1) {
+        void *arguments[] = {(void *)&g, (void *)&p, (void *)&r, (void *)&lanes, (void *)&f->counts};
+        return GPU(cudaLaunchCooperativeKernel((const void *)run_rounds<R, N, BLOCKS>, blocks, ROUND_THREADS, arguments,
+                                               0, stream));
+    }
+#endif
+    run_rounds<R, N, BLOCKS><<<1, ROUND_THREADS, 0, stream>>>(g, p, r, lanes, f->counts);
+    return GPU_LAUNCHED("run_rounds");
+}
+template <typename R, int N>
+trine_status launch_rounds(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
+{
+    if (N == 2 && MULTIPROCESSOR_THREADS >= 2 * ROUND_THREADS && getenv("FOREST_TWO"))
+        return launch_rounds_of<R, 2, MULTIPROCESSOR_THREADS / ROUND_THREADS>(f, p, r, stream);
+    return launch_rounds_of<R, N, 1>(f, p, r, stream);
+}
+template <typename R, int N>
+trine_status launch_propose(trine_forest f, const forest_view &p, const forest_rounds &r, int64_t k, gpuStream_t stream)
+{
+    const forest_round round = {forest_charges_of(&r, k), k == 0};
+    propose_once<R, N>
+        <<<forest_blocks(f->graph.n), FOREST_THREADS, 0, stream>>>(f->graph, p, round, lanes_of(f->graph), f->counts);
+    return GPU_LAUNCHED("propose_once");
 }
 
-/** Do the rounds end before round k? Read back, after a few rounds at a time. */
-trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
+/** launch<R, N> for the forest's type and p.n. */
+#define FOR_TYPE_AND_DEGREE(launch, R)                                                                                 \
+    {nullptr, launch<R, 1>, launch<R, 2>, launch<R, 3>, launch<R, 4>, launch<R, FOREST_MAX_N>}
+
+__global__ void begin_rounds(forest_counts *counts)
 {
-    constexpr int64_t AT_A_TIME = 4;
-    forest_counts counts;
-    if (k % AT_A_TIME) return TRINE_SUCCESS;
-    trine_status status = trine_device_synchronize(f->ctx, stream);
-    if (!status) status = trine_copy(f->ctx, &counts, TRINE_HOST, f->counts, TRINE_DEVICE, sizeof counts);
-    *stopped = !status && counts.stopped;
-    return status;
+    counts->turns[0] = {};
+    counts->edges = counts->rounds = 0;
+    counts->maximal = 0;
 }
 
 forest_view view_of(trine_forest f, const struct forest_rounds *r)
@@ -411,36 +585,26 @@ forest_view view_of(trine_forest f, const struct forest_rounds *r)
 
 trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream)
 {
+    static constexpr decltype(&launch_propose<float, 1>) table[2][6] = {FOR_TYPE_AND_DEGREE(launch_propose, float),
+                                                                        FOR_TYPE_AND_DEGREE(launch_propose, double)};
     const device_scope scope(f->ctx);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const forest_view p = view_of(f, r);
-    begin_rounds<<<1, 1, 0, s>>>(*r, k, f->counts);
-    propose_round(f, p, s);
-    return GPU_LAUNCHED("propose");
+    if (!f->graph.n) return TRINE_SUCCESS;
+    trine_status status = k ? TRINE_SUCCESS : forest_cuda_forget_candidates(f, stream);
+    if (!status) status = list_all(f, p, s);
+    return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, k, s);
 }
 
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream)
 {
+    static constexpr decltype(&launch_rounds<float, 1>) table[2][6] = {FOR_TYPE_AND_DEGREE(launch_rounds, float),
+                                                                       FOR_TYPE_AND_DEGREE(launch_rounds, double)};
     const device_scope scope(f->ctx);
-    const gpuStream_t s = static_cast<gpuStream_t>(stream), inner = static_cast<forest_device *>(f->own)->loop;
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const forest_view p = view_of(f, r);
-    const bool loops = r->until_maximal && trine_device_is_capturing(f->ctx, stream);
-    if (loops && !inner)
-        return trine_fail(TRINE_ERR_STATE,
-                          "rounds until the factor is maximal cannot be captured: that takes CUDA 12.4, "
-                          "in the library and in the driver (trine_forest_info.capturable)");
-    begin_rounds<<<1, 1, 0, s>>>(*r, 0, f->counts);
+    begin_rounds<<<1, 1, 0, s>>>(f->counts);
     trine_status status = GPU_LAUNCHED("begin_rounds");
-    if (!status) status = list_all(f, p, s);
-    if (status) return status;
-    if (loops)
-        return record_loop(s, inner, [&](gpuStream_t body, gpuCondition loop) {
-            return run_round(f, p, end_round_of_loop{*r, loop}, body);
-        });
-    bool stopped = false;
-    for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
-        status = run_round(f, p, end_round{*r}, s);
-        if (!status && r->until_maximal) status = has_stopped(f, k + 1, stream, &stopped);
-    }
-    return status;
+    if (!status && f->graph.n) status = list_all(f, p, s);
+    return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, s);
 }

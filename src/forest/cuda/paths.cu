@@ -1,10 +1,5 @@
 // Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch;
 // or by the scan of the thesis, whose passes return at once if they have nothing left to do.
-#ifndef __HIP__
-#include <cooperative_groups.h>
-#endif
-
-#include "core/gpu_launch.cuh"
 #include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"
@@ -12,16 +7,6 @@
 #include "forest/cuda/device.cuh"
 
 namespace {
-
-/** Blocks of `jump` that are on the device together; 1 where the device does not say. */
-unsigned blocks_together(const forest_device *own, gpuStream_t stream)
-{
-#ifdef __HIP__
-    return 1;
-#else
-    return own->of_multiprocessor ? own->of_multiprocessor * multiprocessors_of(stream, own->multiprocessors) : 1;
-#endif
-}
 
 /** count: of 4 bytes each. */
 trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *stream)
@@ -123,15 +108,6 @@ struct links {
 
 constexpr int HOPS = 3;
 constexpr unsigned JUMP_THREADS = 1024; // a barrier of few blocks is a fast one
-
-/** All blocks of the grid. */
-__device__ void wait_for_grid()
-{
-#ifndef __HIP__
-    if (gridDim.x > 1) cooperative_groups::this_grid().sync();
-#endif
-    __syncthreads();
-}
 
 /** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
 template <bool CYCLES> __global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
@@ -304,7 +280,7 @@ template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &
 {
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     int32_t *goes_on = passes_of(f);
-    const unsigned together = blocks_together(static_cast<forest_device *>(f->own), s),
+    const unsigned together = forest_blocks_together(f, MULTIPROCESSOR_THREADS / JUMP_THREADS, s),
                    enough = (unsigned)((2 * p.vertices + JUMP_THREADS - 1) / JUMP_THREADS),
                    blocks = together < enough ? together : enough;
 #ifndef __HIP__

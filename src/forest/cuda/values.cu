@@ -90,7 +90,8 @@ template <typename R> struct scale {
     const forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
-        if (counts->has_candidates) forest_purge_candidates(&p, (int32_t)v, g.end[v] - g.begin[v]);
+        const int room = counts->has_candidates;
+        if (room) forest_purge_candidates(&p, room, (int32_t)v, g.end[v] - g.begin[v]);
         for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++) {
             R &w = static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])];
             w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
