@@ -69,15 +69,13 @@ static trine_status make_arrays(trine_forest f)
     struct forest_counts none = {.bad_row = INT64_MAX};
     TRY(get(f, f->graph.entries, forest_weight_size(f->dtype), &f->graph.weights));
     TRY(GET(f, f->neighbours, n * f->options.max_n));
-    TRY(GET(f, f->proposals, n * f->options.max_n));
+    TRY(GET(f, f->proposals, n * (f->options.max_n < 2 ? 2 : f->options.max_n)));
     TRY(GET(f, f->candidates, n * FOREST_CANDIDATES));
     TRY(GET(f, f->path, n));
     TRY(GET(f, f->position, n));
     TRY(GET(f, f->permutation, n));
     TRY(GET(f, f->counts, 1));
-    TRY(GET(f, f->link, 4 * n));
-    TRY(GET(f, f->distance, 4 * n));
-    TRY(GET(f, f->edge, 4 * n));
+    TRY(GET(f, f->link, (f->ctx->cuda ? 16 : 12) * n));
     TRY(GET(f, f->weight, 2 * n));
     TRY(GET(f, f->list, n));
     TRY(GET(f, f->index, n));
@@ -85,6 +83,8 @@ static trine_status make_arrays(trine_forest f)
     TRY(f->backend->count_bytes(f, &own));
     f->info.bytes += own;
     if (f->counts_only) return TRINE_SUCCESS;
+    f->distance = (int32_t *)f->link + 4 * n;
+    f->edge = f->link + 8 * n;
     TRY(trine_copy(f->ctx, f->counts, f->ctx->info.space, &none, TRINE_HOST, sizeof none));
     TRY(f->backend->create(f));
 done:
@@ -247,9 +247,8 @@ trine_status trine_forest_destroy(trine_forest *out)
                       f->permutation, f->absent,
                       f->counts,      f->proposals,
                       f->candidates,  f->keys,
-                      f->link,        f->distance,
-                      f->list,        f->index,
-                      f->edge,        f->weight,
+                      f->link,        f->list,
+                      f->index,       f->weight,
                       f->sums,        f->staged};
     if (f->backend) f->backend->release(f);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);

@@ -62,6 +62,7 @@ struct trine_forest_s {
     struct forest_graph graph;
     /* Stages */
     bool has_weights, is_acyclic, is_ordered;
+    bool is_ranked;                  /* break_cycles has left path and position, too */
     bool wants_candidates;           /* more factors of these weights will follow */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
@@ -71,11 +72,11 @@ struct trine_forest_s {
     struct forest_counts *counts;
     /* Scratch, in the context's space. An edge of a [0,2]-factor is named by its place in neighbours at its lower
      * end. */
-    int32_t *proposals;              /* max_n N */
+    int32_t *proposals;              /* max_n N, 2 N at least */
     int32_t *candidates;             /* FOREST_CANDIDATES N: the strongest neighbours in decreasing order */
-    uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan */
-    int32_t *distance;               /* 4 N, along links */
-    uint32_t *edge;                  /* 4 N: the weakest along links */
+    uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan; behind them */
+    int32_t *distance;               /* 4 N, along links, and */
+    uint32_t *edge;                  /* 4 N: the weakest along links; 8 N on a GPU */
     double *weight;                  /* 2 N: of the edges in neighbours */
     int32_t *list, *index;           /* N: splitters, and where a vertex is among them; then lengths of paths */
     double *sums;                    /* FOREST_SUMS for every chunk of vertices */

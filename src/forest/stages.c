@@ -88,7 +88,7 @@ static void renew(trine_forest f, int n, forest_ties ties)
 {
     f->n = n;
     f->ties = ties;
-    f->is_acyclic = f->is_ordered = false;
+    f->is_acyclic = f->is_ordered = f->is_ranked = false;
     if (f->coarse) f->coarse->has_weights = false, renew(f->coarse, 0, ties);
 }
 
@@ -169,7 +169,7 @@ static trine_status improve(trine_forest f, int rounds, void *stream)
     TRY(need(f->has_weights, "improve", "weights"));
     if (f->options.directed) FAIL(TRINE_ERR_UNSUPPORTED, "edges of a directed graph are not exchanged");
     for (int k = 0; k < (rounds ? rounds : 10); k++) {
-        f->is_ordered = false;
+        f->is_ordered = f->is_ranked = false;
         TRY(f->backend->exchange(f, forest_mix(f->ties.salt + (uint64_t)k), stream));
         TRY(order(f, stream));
     }

@@ -45,7 +45,8 @@ inline unsigned forest_blocks(int64_t threads, int64_t most = 1 << 20)
 /** Blocks of kernels in which every block adds to a number that all share. */
 constexpr int64_t FOREST_FEW_BLOCKS = 1 << 10;
 
-/** Blocks of a kernel that waits for all of them, at most so many on a multiprocessor; 1 where the device does not say. */
+/** Blocks of a kernel that waits for all of them, at most so many on a multiprocessor; 1 where the device does not
+ *  say. */
 inline unsigned forest_blocks_together(trine_forest f, int most, gpuStream_t stream)
 {
 #ifdef __HIP__

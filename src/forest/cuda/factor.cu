@@ -1,6 +1,6 @@
-// Rounds of proposals and confirmations (Klein 2024, Algorithm 8). First every vertex lists its strongest edges; then all
-// rounds are one cooperative launch, in which vertices propose to those of their lists, and to others of the row where
-// these do not suffice.
+// Rounds of proposals and confirmations (Klein 2024, Algorithm 8). First every vertex lists its strongest edges; then
+// all rounds are one cooperative launch, in which vertices propose to those of their lists, and to others of the row
+// where these do not suffice.
 #include <stdlib.h>
 
 #include "forest/common/rounds.h"

@@ -1,5 +1,5 @@
-// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch;
-// or by the scan of the thesis, whose passes return at once if they have nothing left to do.
+// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch,
+// for paths and cycles together, so that a cycle that was opened need not be ranked again; or by the scan of the thesis, whose passes return at once if they have nothing left to do.
 #include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"
@@ -44,97 +44,134 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 
 constexpr int SPLITTER_BITS = 3; // of other vertices, one in 2^SPLITTER_BITS is one
 
+/** Both neighbours of v. */
+__device__ int2 neighbours_of(const forest_view &p, int32_t v)
+{
+    if (p.n == 2) return reinterpret_cast<const int2 *>(p.neighbours)[v];
+    return make_int2(p.neighbours[v], -1);
+}
+
+/** steps[v] of a vertex between splitters: which way of which splitter has come there, 2 i + s, and after how many
+ *  steps, in its lower half. A way from the other end may overwrite it. NO_STEP: none has. */
+__device__ uint64_t *steps_of(const forest_view &p) { return reinterpret_cast<uint64_t *>(p.proposals); }
+constexpr uint64_t NO_STEP = UINT64_MAX;
+
+/** Lists splitters, and says where they are in the list. */
 __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
 {
-    __shared__ unsigned here;
+    constexpr int EACH = FOREST_CHUNK / FOREST_THREADS;
+    __shared__ int here;
     __shared__ unsigned long long first;
-    for (int64_t block = blockIdx.x * (int64_t)blockDim.x; block < p.vertices;
-         block += (int64_t)gridDim.x * blockDim.x) {
-        const int64_t i = block + threadIdx.x;
-        const int32_t v = (int32_t)i;
-        const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v, SPLITTER_BITS));
+    const int lane = threadIdx.x % 32;
+    for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < p.vertices;
+         begin += gridDim.x * (int64_t)FOREST_CHUNK) {
+        int slots[EACH];
+        __syncthreads();
         if (threadIdx.x == 0) here = 0;
         __syncthreads();
-        const unsigned slot = is_one ? atomicAdd(&here, 1u) : 0;
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const int64_t v = begin + k * (int64_t)FOREST_THREADS + threadIdx.x;
+            const bool is_one =
+                v < p.vertices && (neighbours_of(p, (int32_t)v).y < 0 || forest_is_splitter((int32_t)v, SPLITTER_BITS));
+            const unsigned all = __ballot_sync(~0u, is_one);
+            int slot = 0;
+            if (lane == 0 && all) slot = atomicAdd(&here, __popc(all));
+            slot = __shfl_sync(~0u, slot, 0) + __popc(all & ((1u << lane) - 1));
+            slots[k] = is_one ? slot : -1;
+        }
         __syncthreads();
         if (threadIdx.x == 0) first = atomicAdd((unsigned long long *)&counts->listed, (unsigned long long)here);
         __syncthreads();
-        if (i < p.vertices) p.index[v] = is_one ? (int32_t)(first + slot) : -1;
-        if (is_one) p.list[first + slot] = v;
-        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const int64_t v = begin + k * (int64_t)FOREST_THREADS + threadIdx.x;
+            if (v >= p.vertices) continue;
+            p.index[v] = slots[k] < 0 ? -1 : (int32_t)first + slots[k];
+            steps_of(p)[v] = NO_STEP;
+            if (slots[k] >= 0) p.list[first + (unsigned)slots[k]] = (int32_t)v;
+        }
     }
 }
 
-/** steps[v] of vertices between splitters, as forest_walk leaves them; all bits: no walk has come there. */
-uint64_t *steps_of(const forest_view &p) { return reinterpret_cast<uint64_t *>(p.edge); }
-constexpr uint64_t NO_STEP = UINT64_MAX;
+/* From splitter i through place s, number 2 i + s: a way over the splitters from i on, itself included, to another one,
+ * not included, which it meets at that splitter's place to % 2. It goes on through the other place. FOREST_NO_LINK: i
+ * is the end of a path there. Of the splitters on the way, it knows the one with the lowest number. */
+struct alignas(16) way {
+    uint32_t to;
+    int32_t distance;
+    uint32_t lowest; /* as to */
+    int32_t to_lowest;
+};
+__device__ way *ways_of(const forest_view &p, int copy)
+{
+    return reinterpret_cast<way *>(p.link) + copy * 2 * p.vertices;
+}
+
+/** What all vertices near splitter i need to know. name >= 0: of its path, with the splitter's position; the name lies
+ *  through its place `toward`. Else -name - 2 leads its cycle, of so many vertices, and positions are counted from the
+ *  leader, 0, on, out of the leader's place 0; they fall through `toward`. */
+struct alignas(16) mark { int32_t name, position, toward, length; };
+__device__ mark *marks_of(const forest_view &p) { return reinterpret_cast<mark *>(ways_of(p, 1)); }
 
 struct walk {
     forest_view p;
-    uint64_t *steps;
-    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr, steps); }
-};
-/** The same where cycles are looked for, with what links know first. */
-struct walk_and_number {
-    forest_view p;
-    uint64_t *steps;
     __device__ void operator()(int64_t e) const
     {
-        forest_walk(&p, e / 2, (int)(e % 2), nullptr, steps);
-        p.distance[e] = (int32_t)(e / 2);
+        const uint32_t i = (uint32_t)(e / 2), s = (uint32_t)(e % 2);
+        int32_t from = p.list[i];
+        int2 here = neighbours_of(p, from);
+        int32_t v = s ? here.y : here.x, distance = 1;
+        way w = {FOREST_NO_LINK, 0, 2 * i + 1 - s, 0};
+        if (v >= 0) {
+            for (;; distance++) {
+                here = neighbours_of(p, v);
+                if (here.y < 0 || forest_is_splitter(v, SPLITTER_BITS)) break;
+                steps_of(p)[v] = (uint64_t)e << 32 | (uint32_t)distance;
+                const int32_t next = here.x == from ? here.y : here.x;
+                from = v;
+                v = next;
+            }
+            w.to = 2 * (uint32_t)p.index[v] + (here.x == from ? 0 : 1);
+            w.distance = distance;
+        }
+        ways_of(p, 0)[e] = w;
     }
 };
 
-/** One half of the arrays: links of all splitters after some pass. */
-struct links {
-    uint32_t *link;
-    int32_t *number;
-    __device__ links(const forest_view &p, int copy)
-        : link(p.link + copy * 2 * p.vertices), number(p.distance + copy * 2 * p.vertices)
-    {}
-    /** Where the splitter goes on to that a link leads to; FOREST_NO_LINK: there the path ends. */
-    __device__ uint32_t onward(uint32_t to) const
-    {
-        return to == FOREST_NO_LINK ? FOREST_NO_LINK : link[forest_through(to)];
-    }
-    /** After all passes: is splitter i on a cycle? */
-    __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
-};
-
-/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to. It takes over what
- * those know of the way: its distance or, where cycles are looked for, the lowest of its splitters, itself included.
- * Where two ways one behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of
- * all. A link that is done is in both copies. */
+/* In a pass every way goes on by up to HOPS others. Where two one behind the other have the same lowest splitter, they
+ * go round a cycle, and that is the lowest of all. A way that is done is in both copies. */
 
 constexpr int HOPS = 3;
 constexpr unsigned JUMP_THREADS = 1024; // a barrier of few blocks is a fast one
 
 /** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
-template <bool CYCLES> __global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
+__global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
     jump(const forest_view p, const forest_counts *counts, int32_t *goes_on)
 {
     constexpr int NOTED = 64;
     const int64_t count = 2 * counts->listed, step = (int64_t)gridDim.x * blockDim.x;
-    uint64_t done = 0; /* of the thread's first NOTED links */
+    uint64_t done = 0; /* of the thread's first NOTED ways */
     for (int k = 0; k < FOREST_PASSES; k++) {
-        const links from(p, k % 2), to(p, 1 - k % 2);
+        const way *const from = ways_of(p, k % 2);
+        way *const to = ways_of(p, 1 - k % 2);
         int item = 0;
         bool again = false;
         for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < count; e += step, item++) {
             if (item < NOTED && done >> item & 1) continue;
-            uint32_t link = from.link[e];
-            int32_t number = from.number[e];
+            way mine = from[e];
             int hops = 0;
-            for (; hops < HOPS; hops++) {
-                const uint32_t onward = from.onward(link);
-                if (onward == FOREST_NO_LINK) break;
-                const int32_t more = from.number[forest_through(link)];
-                if (CYCLES && more == number) break;
-                number = CYCLES ? min(number, more) : number + more;
-                link = onward;
+            for (; hops < HOPS && mine.to != FOREST_NO_LINK; hops++) {
+                const way next = from[forest_through(mine.to)];
+                if (next.to == FOREST_NO_LINK || next.lowest == mine.lowest) break;
+                if (next.lowest < mine.lowest) {
+                    mine.lowest = next.lowest;
+                    mine.to_lowest = mine.distance + next.to_lowest;
+                }
+                mine.to = next.to;
+                mine.distance += next.distance;
             }
-            to.link[e] = link;
-            to.number[e] = number;
+            to[e] = mine;
             if (hops) again = true;
             else if (item < NOTED) done |= 1ull << item;
         }
@@ -144,60 +181,94 @@ template <bool CYCLES> __global__ void __launch_bounds__(JUMP_THREADS, MULTIPROC
     }
 }
 
-/* Cycles: leader[v] names the cycle of v by one of its vertices, -1: v is on none; the leader keeps the name of the
- * weakest edge, and weight[edge] is there then. */
+/** The mark of splitter i, whose ways are done. */
+struct mark_splitter {
+    forest_view p;
+    __device__ void operator()(int64_t i) const
+    {
+        const way *const ways = ways_of(p, 0);
+        const way w[2] = {ways[2 * i], ways[2 * i + 1]};
+        if (w[0].to != FOREST_NO_LINK && w[1].to != FOREST_NO_LINK &&
+            ways[forest_through(w[0].to)].to != FOREST_NO_LINK) {
+            const int64_t leader = w[0].lowest / 2, other = w[0].to / 2;
+            const int toward = w[0].lowest % 2; /* the place whose way comes to the leader's place 0 */
+            int32_t length = w[0].to_lowest + w[1].to_lowest;
+            if (leader == i)
+                length = other == i ? w[0].distance : ways[2 * other].to_lowest + ways[2 * other + 1].to_lowest;
+            marks_of(p)[i] = {-p.list[leader] - 2, leader == i ? 0 : w[toward].to_lowest, toward, length};
+            return;
+        }
+        int32_t end[2];
+        for (int s = 0; s < 2; s++) end[s] = p.list[w[s].to == FOREST_NO_LINK ? i : (int64_t)(w[s].to / 2)];
+        const int toward = end[0] < end[1] ? 0 : 1; /* an end alone is both */
+        marks_of(p)[i] = {end[toward], w[toward].distance + 1, toward, 0};
+    }
+};
+
+/* Cycles: path[v] = -leader - 2 on a cycle, and position[v] as marks have it. The leader keeps the length of the cycle
+ * in permutation and, in index, the name of its weakest edge, whose weight is in weight[edge] then; later in index the
+ * name of the path that comes of it, and in list where that path begins: at position k, ascending, or -k - 1,
+ * descending. */
 
 struct cycles {
     forest_view p;
     forest_graph g;
     bool single;
-    int32_t *leader;
     uint32_t *weakest;
 
     explicit cycles(trine_forest f, const forest_view &view)
-        : p(view), g(f->graph), single(trine_dtype_is_single(f->dtype)), leader(f->position),
-          weakest(reinterpret_cast<uint32_t *>(view.proposals))
+        : p(view), g(f->graph), single(trine_dtype_is_single(f->dtype)),
+          weakest(reinterpret_cast<uint32_t *>(view.index))
     {}
+    __device__ int32_t leader(int32_t v) const { return -p.path[v] - 2; } /* below 0: v is on no cycle */
 };
 
-/** The leader of a cycle with splitters is the lowest of these, that of another one its lowest vertex. */
-struct find_leaders {
+/** Paths and positions, for cycles what is said above. Listed are vertices that no splitter knows: of short cycles. */
+struct take_places {
     cycles c;
-    const uint64_t *steps;
 
-    __device__ void lead(int32_t v) const
+    __device__ void lead(int32_t v, int32_t length) const
     {
-        c.leader[v] = v;
+        c.p.permutation[v] = length;
         c.weakest[v] = FOREST_NO_LINK;
-    }
-    /** The splitter that v is or that has come to v; -1: none. */
-    __device__ int64_t splitter_of(int32_t v) const
-    {
-        if (c.p.index[v] >= 0) return c.p.index[v];
-        return steps[v] == NO_STEP ? -1 : (int64_t)(steps[v] >> 33);
     }
     __device__ bool is_listed(int32_t v) const
     {
-        const int64_t i = splitter_of(v);
-        return i < 0 || links(c.p, 0).is_cyclic(i);
+        const forest_view &p = c.p;
+        int32_t i = p.index[v], distance = 0;
+        int place = 0;
+        if (i < 0) {
+            const uint64_t step = steps_of(p)[v];
+            if (step == NO_STEP) return true;
+            i = (int32_t)(step >> 33), place = (int)(step >> 32 & 1), distance = (int32_t)(uint32_t)step;
+        }
+        const mark m = marks_of(p)[i];
+        int32_t position = m.position + (place == m.toward ? -distance : distance);
+        if (m.name < 0) {
+            if (position < 0) position += m.length;
+            else if (position >= m.length) position -= m.length;
+            if (-m.name - 2 == v) lead(v, m.length);
+        }
+        p.path[v] = m.name;
+        p.position[v] = position;
+        return false;
     }
     __device__ void operator()(int32_t v) const
     {
-        const int64_t i = splitter_of(v);
-        if (i >= 0) {
-            const int32_t leader = c.p.list[c.p.distance[2 * i]];
-            if (leader == v) lead(v);
-            else c.leader[v] = leader;
-            return;
-        }
-        if (!forest_leads_cycle(&c.p, v)) return;
-        lead(v);
-        for (int32_t from = v, at = forest_neighbour(&c.p, v, 0); at != v;) {
-            const int32_t next = forest_neighbour(&c.p, at, forest_place_onward(&c.p, at, from));
-            c.leader[at] = v;
+        const forest_view &p = c.p;
+        if (!forest_leads_cycle(&p, v)) return;
+        int32_t from = v, at = neighbours_of(p, v).x, position = 1;
+        p.path[v] = -v - 2;
+        p.position[v] = 0;
+        for (; at != v; position++) {
+            const int2 here = neighbours_of(p, at);
+            const int32_t next = here.x == from ? here.y : here.x;
+            p.path[at] = -v - 2;
+            p.position[at] = position;
             from = at;
             at = next;
         }
+        lead(v, position);
     }
 };
 
@@ -217,66 +288,51 @@ struct find_weakest {
             old = found;
         }
     }
-    __device__ bool is_listed(int32_t v) const { return c.leader[v] >= 0; }
+    __device__ bool is_listed(int32_t v) const { return c.leader(v) >= 0; }
     __device__ void operator()(int32_t v) const
     {
         for (int s = 0; s < 2; s++)
             if (v < forest_neighbour(&c.p, v, s))
-                propose(&c.weakest[c.leader[v]], forest_weigh(&c.p, &c.g, c.single, v, s));
+                propose(&c.weakest[c.leader(v)], forest_weigh(&c.p, &c.g, c.single, v, s));
     }
 };
 
 /** Cycles do not touch each other: every leader takes its edge out. */
 struct open_cycles {
     cycles c;
+    bool has_positions;
     forest_counts *counts;
-    __device__ bool is_listed(int32_t v) const { return c.leader[v] == v; }
+    __device__ bool is_listed(int32_t v) const { return c.leader(v) == v; }
     __device__ void operator()(int32_t v) const
     {
-        forest_remove_edge(&c.p, c.weakest[v]);
+        const forest_view &p = c.p;
+        const uint32_t edge = c.weakest[v];
+        const int32_t low = (int32_t)(edge / 2), high = p.neighbours[edge];
+        forest_remove_edge(&p, edge);
         atomicAdd((unsigned long long *)&counts->cycles, 1ull);
+        if (!has_positions) return;
+        const int32_t at = p.position[low], length = p.permutation[v];
+        const bool ascends = p.position[high] == (at ? at : length) - 1; /* the higher one is before the lower one */
+        p.index[v] = low;
+        p.list[v] = ascends ? at : -at - 1;
     }
 };
 
-/** Name and position of splitter i, and which of its places leads to the end that names the path. */
-struct rank {
-    forest_view p;
-    __device__ void operator()(int64_t i) const
+/** Places of the vertices of cycles, which are paths now: the lower end of the edge that was taken out names it. */
+struct take_opened {
+    cycles c;
+    __device__ bool is_listed(int32_t v) const { return c.leader(v) >= 0; }
+    __device__ void operator()(int32_t v) const
     {
-        const links at(p, 0);
-        int32_t end[2];
-        for (int s = 0; s < 2; s++) {
-            const uint32_t link = at.link[2 * i + s];
-            end[s] = p.list[link == FOREST_NO_LINK ? i : (int64_t)(link / 2)];
-        }
-        const int to_name = end[0] < end[1] ? 0 : 1; /* an end alone is both */
-        p.path[p.list[i]] = end[to_name];
-        p.position[p.list[i]] = at.number[2 * i + to_name] + 1;
-        p.proposals[i] = to_name;
-    }
-};
-/** The vertices between splitters. */
-struct rank_between {
-    forest_view p;
-    const uint64_t *steps;
-    __device__ void operator()(int64_t v) const
-    {
-        if (p.index[v] >= 0) return;
-        const uint32_t from = (uint32_t)(steps[v] >> 32), i = from / 2;
-        const int32_t splitter = p.list[i], distance = (int32_t)(uint32_t)steps[v];
-        const bool to_name = (int32_t)(from % 2) == p.proposals[i];
-        p.path[v] = p.path[splitter];
-        p.position[v] = p.position[splitter] + (to_name ? -distance : distance);
+        const forest_view &p = c.p;
+        const int32_t leader = c.leader(v), start = p.list[leader], length = p.permutation[leader];
+        const int32_t distance = start < 0 ? -start - 1 - p.position[v] : p.position[v] - start;
+        p.position[v] = (distance < 0 ? distance + length : distance) + 1;
+        p.path[v] = p.index[leader];
     }
 };
 
-trine_status list_all(const forest_view &p, forest_counts *counts, void *stream)
-{
-    list_splitters<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, counts);
-    return GPU_LAUNCHED("list_splitters");
-}
-
-template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
+trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
 {
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     int32_t *goes_on = passes_of(f);
@@ -286,33 +342,32 @@ template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &
 #ifndef __HIP__
     if (blocks > 1) {
         void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
-        return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, JUMP_THREADS, arguments, 0, s));
+        return GPU(cudaLaunchCooperativeKernel((const void *)jump, blocks, JUMP_THREADS, arguments, 0, s));
     }
 #endif
-    jump<CYCLES><<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
+    jump<<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
     return GPU_LAUNCHED("jump");
 }
 
-/** All leaders know the weakest edge. */
-trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
+/** Paths and positions; of cycles as said above. */
+trine_status split(trine_forest f, const cycles &c, void *stream)
 {
-    uint64_t *steps = steps_of(c.p);
-    const int64_t n = c.p.vertices;
-    trine_status status = fill(f, steps, 0xFF, 2 * n, stream);
-    if (!status) status = list_all(c.p, f->counts, stream);
-    if (!status) status = launch_listed(f, 2, stream, walk_and_number{c.p, steps});
-    if (!status) status = jump_all<true>(f, c.p, stream);
-    if (!status) status = launch_each_of_few(n, stream, find_leaders{c, steps});
-    return status ? status : launch_each_of_few(n, stream, find_weakest{c});
+    list_splitters<<<forest_blocks((c.p.vertices + 3) / 4), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
+        c.p, f->counts);
+    trine_status status = GPU_LAUNCHED("list_splitters");
+    if (!status) status = launch_listed(f, 2, stream, walk{c.p});
+    if (!status) status = jump_all(f, c.p, stream);
+    if (!status) status = launch_listed(f, 1, stream, mark_splitter{c.p});
+    return status ? status : launch_each_of_few(c.p.vertices, stream, take_places{c});
 }
 
-trine_status split_paths(trine_forest f, const forest_view &p, void *stream)
+trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
 {
-    trine_status status = list_all(p, f->counts, stream);
-    if (!status) status = launch_listed(f, 2, stream, walk{p, steps_of(p)});
-    if (!status) status = jump_all<false>(f, p, stream);
-    if (!status) status = launch_listed(f, 1, stream, rank{p});
-    return status ? status : launch_each(p.vertices, stream, rank_between{p, steps_of(p)});
+    const int64_t n = c.p.vertices;
+    trine_status status = split(f, c, stream);
+    if (!status) status = launch_each_of_few(n, stream, find_weakest{c});
+    if (!status) status = launch_each_of_few(n, stream, open_cycles{c, true, f->counts});
+    return status ? status : launch_each_of_few(n, stream, take_opened{c});
 }
 
 /* --------------------------------------------------------------------- scan */
@@ -345,7 +400,7 @@ struct find_victims {
         last.from = passes_run(goes_on) % 2;
         const uint32_t edge = forest_scan_victim(&c.p, &last, (int32_t)v);
         if (edge == FOREST_NO_LINK) return;
-        c.leader[v] = (int32_t)v;
+        c.p.path[v] = -(int32_t)v - 2;
         c.weakest[v] = edge;
     }
 };
@@ -382,9 +437,12 @@ trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest
 trine_status scan_cycles(trine_forest f, const cycles &c, void *stream)
 {
     forest_scan s;
-    trine_status status = forest_cuda_look_up(f, stream);
+    const int64_t n = c.p.vertices;
+    trine_status status = fill(f, c.p.path, 0xFF, n, stream);
+    if (!status) status = forest_cuda_look_up(f, stream);
     if (!status) status = scan(f, c.p, true, &s, stream);
-    return status ? status : launch_each(c.p.vertices, stream, find_victims{c, s, passes_of(f)});
+    if (!status) status = launch_each(n, stream, find_victims{c, s, passes_of(f)});
+    return status ? status : launch_each_of_few(n, stream, open_cycles{c, false, f->counts});
 }
 
 trine_status scan_paths(trine_forest f, const forest_view &p, void *stream)
@@ -450,15 +508,7 @@ trine_status forest_cuda_count_together(forest_device *own)
     const trine_status status = trine_gpu_limits(&limits);
     if (status || !limits.cooperative) return status;
     own->multiprocessors = limits.multiprocessors;
-    int paths = 0, rounds = 0;
-    const trine_status asked =
-        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&paths, jump<false>, (int)JUMP_THREADS, 0));
-    if (asked) return asked;
-    own->of_multiprocessor = paths;
-    const trine_status again =
-        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&rounds, jump<true>, (int)JUMP_THREADS, 0));
-    if (rounds < paths) own->of_multiprocessor = rounds;
-    return again;
+    return GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&own->of_multiprocessor, jump, (int)JUMP_THREADS, 0));
 }
 
 trine_status forest_cuda_look_up(trine_forest f, void *stream)
@@ -484,10 +534,8 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    const cycles c(f, p);
-    status = fill(f, c.leader, 0xFF, p.vertices, stream);
-    if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, c, stream);
-    return status ? status : launch_each_of_few(p.vertices, stream, open_cycles{c, f->counts});
+    f->is_ranked = f->info.ranking != TRINE_RANKING_SCAN;
+    return (f->is_ranked ? split_cycles : scan_cycles)(f, cycles(f, p), stream);
 }
 
 trine_status forest_cuda_order(trine_forest f, void *stream)
@@ -496,7 +544,8 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, false, stream);
     if (status || !p.vertices) return status;
-    status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_paths : split_paths)(f, p, stream);
+    if (f->info.ranking == TRINE_RANKING_SCAN) status = scan_paths(f, p, stream);
+    else if (!f->is_ranked) status = split(f, cycles(f, p), stream);
     if (!status) status = fill(f, f->index, 0, p.vertices, stream);
     if (!status && p.absent) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
     if (status) return status;
