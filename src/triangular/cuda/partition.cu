@@ -3,6 +3,8 @@
  * pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
 #include "triangular/cuda/partition.h"
 
+#include <cstdlib>
+
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/invert_groups.cuh"
@@ -42,6 +44,7 @@ struct maker {
     const device_triangle *d;
     const partition_costs *costs;
     int64_t n_groups, n_pairs, live;   /* live: entries of all rows */
+    int rounds;
     level_group *groups;
     int32_t *starts, *pairs, *renumber;
     group_report *found;
@@ -268,6 +271,7 @@ trine_status make_groups(maker *m)
         bool left_out;
         choose_pairs(m);
         if (!m->n_pairs) break;
+        m->rounds++;
         TRY(make_room(m, m->live));
         const int64_t before = m->live;
         TRY(try_pairs(m));
@@ -384,7 +388,7 @@ trine_status make_order(maker *m, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {n, part_of(m->plan->base.dtype), HEAVY, m->d->offsets, out->offsets, m->level, m->group,
+    order_args a = {n, part_of(m->plan->base.dtype), getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY, m->d->offsets, out->offsets, m->level, m->group,
                     m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
@@ -422,11 +426,21 @@ trine_status device_partition_make(trine_triangular plan, const device_triangle 
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     maker m = {};
+    const double start = trine_wall_time();
+    double begun, joined, taken;
     m.plan = plan, m.ctx = ctx, m.stream = (gpuStream_t)ctx->stream, m.d = d, m.costs = costs;
     TRY(begin(&m, levels, n_levels));
+    begun = trine_wall_time();
     TRY(make_groups(&m));
+    joined = trine_wall_time();
     TRY(take_patterns(&m, out));
+    taken = trine_wall_time();
     TRY(make_order(&m, out));
+    trine_log(ctx, 3,
+              "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "
+              "numeric %.0f us",
+              1e6 * (begun - start), m.rounds, 1e6 * (joined - begun), 1e6 * (taken - joined), (long long)out->n_tasks,
+              1e6 * (trine_wall_time() - taken));
 done:
     trine_free(ctx, TRINE_DEVICE, m.state.base);
     trine_free(ctx, TRINE_DEVICE, m.pool.base);
