@@ -3,7 +3,7 @@
  * its group; a solve is a pass over the right-hand sides and one launch for all groups. */
 #include "triangular/common/partition.h"
 #include "triangular/cuda/memory.h"
-#include "triangular/cuda/partitioned.cuh"
+#include "triangular/cuda/partitioned_solve.h"
 
 namespace {
 
@@ -25,6 +25,7 @@ struct partitioned_side {
     growth_report *report;
     void *values;
     arena memory;                    /* holds the arrays above */
+    partitioned_tasks of_solves;
     int64_t *ranks, n_ranks;         /* where each rank begins in rows; on the host */
     int64_t n_tasks;
     bool sparing;                    /* see solve_groups */
@@ -187,6 +188,7 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     d->blocks = d->n_tasks > TASKS_OF_A_BROAD_GROUP * part.n_groups ? 2 : 1;
     d->sparing = entries_of_x(&part, n) > SPARING * n;
     TRY(upload(plan, &t, &part, rows, tasks, d));
+    TRY(partitioned_tasks_make(plan, n, d->offsets, &d->of_solves));
     plan->method = TRINE_TRI_PARTITIONED_INVERSE;
 done:
     trine_free(ctx, TRINE_HOST, rows);
@@ -200,6 +202,7 @@ done:
 void release(trine_triangular plan, struct triangular_side *side)
 {
     partitioned_side *const d = (partitioned_side *)side->part;
+    partitioned_tasks_release(plan, &d->of_solves);
     trine_free(plan->base.ctx, TRINE_DEVICE, d->memory.base);
     trine_free(plan->base.ctx, TRINE_HOST, d->ranks);
     device_part_release(plan, side);
@@ -276,63 +279,10 @@ done:
 
 /* ------------------------------------------------------------------- solve */
 
-constexpr size_t TICKET_BYTES = 256;
-
-/** The ticket, the right-hand sides and the solution in the order of positions; for refinement the residual and the
- *  correction besides. */
-size_t work_bytes(trine_triangular plan, int64_t nrhs)
-{
-    const int vectors = plan->options.partition.refine ? 4 : 2;
-    return TICKET_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
-}
-
-template <int R, typename T> void launch(trine_triangular plan, const partitioned_args<T> &a, int each,
-                                         gpuStream_t stream)
-{
-    constexpr int WARPS = 8;
-    const int64_t tasks = R == 1 ? a.n_tasks : a.d.n * ((a.nrhs + R - 1) / R), blocks = (tasks + WARPS - 1) / WARPS,
-                  most = (int64_t)plan->base.ctx->info.multiprocessors * each;
-    solve_groups<T, R><<<(unsigned)(blocks < most ? blocks : most), 32 * WARPS, 0, stream>>>(a);
-}
-
-template <typename T>
-void launch_for_count(trine_triangular plan, const partitioned_args<T> &a, int each, gpuStream_t stream)
-{
-    if (a.nrhs > 4) launch<16>(plan, a, 2, stream);
-    else if (a.nrhs > 1) launch<4>(plan, a, 2, stream);
-    else launch<1>(plan, a, each, stream);
-}
-
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
-    trine_status status = TRINE_SUCCESS;
     const partitioned_side *const d = (const partitioned_side *)s->part;
-    const gpuStream_t stream = (gpuStream_t)s->stream;
-    partitioned_args<T> a = {};
-    a.d = arrays_of<T>(d);
-    a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
-    a.ticket = (unsigned *)s->work->base.buffer;
-    a.b = (T *)((char *)s->work->base.buffer + TICKET_BYTES);
-    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
-    a.conjugate = s->conjugate, a.sparing = d->sparing;
-    a.tasks = d->tasks, a.n_tasks = d->n_tasks;
-    /* tickets have 32 bits */
-    const int64_t slice = 4 * (INT32_MAX / (a.d.n > 4 ? a.d.n : 4));
-    for (int64_t j = 0; j < s->nrhs && !status; j += a.nrhs) {
-        a.nrhs = s->nrhs - j < slice ? s->nrhs - j : slice;
-        a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
-        a.x = a.b + a.d.n * a.nrhs;
-        take_right_hand_sides<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a);
-        launch_for_count(plan, a, d->blocks, stream);
-        if (plan->options.partition.refine) {
-            partitioned_args<T> correction = a;
-            correction.b = a.x + a.d.n * a.nrhs, correction.x = correction.b + a.d.n * a.nrhs, correction.before = a.x;
-            take_residuals<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a, correction);
-            launch_for_count(plan, correction, d->blocks, stream);
-        }
-        status = GPU_LAUNCHED("the solve by partitioned inverses");
-    }
-    return status;
+    return partitioned_solve(plan, s, arrays_of<T>(d), &d->of_solves);
 }
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
@@ -364,11 +314,12 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
                       kept = (int64_t)sizeof(partitioned_side) + (n + 2) * 8;
         bytes_add(host, kept, kept + most);
         bytes_add(device,
-                  gather_form_bytes(n, nnz, unit) + (n + nnz) * size + (n + 1) * 60 + inverses * (size + 4) + 20 * 256,
-                  0);
+                  gather_form_bytes(n, nnz, unit) + (n + nnz) * size + (n + 1) * 60 + inverses * (size + 4) + 20 * 256 +
+                      partitioned_tasks_bytes(n, inverses),
+                  (n / 256 + 2) * 4 + 256);
     }
     host->kept -= pattern;
-    *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
+    *work = (int64_t)partitioned_work_bytes(plan, plan->options.max_nrhs);
 done:
     return status;
 }
@@ -376,4 +327,5 @@ done:
 } // namespace
 
 extern "C" const struct triangular_backend triangular_partitioned_gpu = {
-    read_pattern, analyse_side, drop_pattern, release, numeric, bad_row, work_bytes, memory, nullptr, solve, false};
+    read_pattern,           analyse_side, drop_pattern, release, numeric, bad_row,
+    partitioned_work_bytes, memory,       nullptr,      solve,   false};
