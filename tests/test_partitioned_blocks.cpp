@@ -77,6 +77,7 @@ static int atomicAdd(int *p, int a)
 }
 #include "triangular/cuda/invert_groups.cuh"
 #include "triangular/cuda/merge_groups.cuh"
+#include "triangular/cuda/partitioned_once.cuh"
 
 namespace {
 
@@ -247,6 +248,31 @@ template <typename T> void solve(const partitioned_args<T> &a, int blocks)
     });
 }
 
+/** In one launch, from b or from B. */
+template <typename T, int R, int V, int U, int ASK, bool AHEAD>
+void solve_in_one_launch(const partitioned_args<T> &a, bool reordered, std::vector<T> &x, std::vector<T> &next)
+{
+    std::vector<row_task> slots;
+    for (int32_t p = 0, lanes = R; p < a.d.n; lanes = lanes == 32 * SLOTS ? R : 2 * lanes) {
+        const int32_t warps = std::max(1, lanes / 32),
+                      count = (int32_t)std::min<int64_t>(std::max(1, 32 / lanes), a.d.n - p);
+        while (slots.size() % warps) slots.push_back({0, 0, 1});
+        for (int w = 0; w < warps; w++) slots.push_back({p, (int16_t)count, (int16_t)lanes});
+        p += count;
+    }
+    while (slots.size() % SLOTS) slots.push_back({0, 0, 1});
+    unsigned tickets[2] = {~0u, 7};
+    std::fill(x.begin(), x.end(), missing_value<T>());
+    const int blocks = (int)(slots.size() / SLOTS * ((a.nrhs + R *V - 1) / (R *V)));
+    const once_args<T> o = {
+        a.d,        slots.data(), a.nrhs,   a.b_row,     a.b_col,     a.x_row,     a.x_col,  reordered ? a.b : nullptr,
+        a.B,        a.X,          x.data(), &tickets[0], next.data(), &tickets[1], a.before, a.alpha,
+        a.conjugate};
+    emulator::launch(blocks, 32 * SLOTS, [&] { solve_once<T, R, V, U, ASK, AHEAD, 1>(o); });
+    CHECK(tickets[0] == (unsigned)blocks - 1 && tickets[1] == ~0u);
+    for (int64_t i = 0; i < a.d.n * a.nrhs; i++) CHECK(is_missing(next[i]));
+}
+
 template <typename T>
 void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blocks, double slack, bool refine)
 {
@@ -281,20 +307,39 @@ void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blo
         emulator::launch(3, 64, [&] { take_residuals<T>(a, correction); });
         solve(correction, blocks);
     }
-    for (int64_t j = 0; j < nrhs; j++)
-        for (int64_t p = 0; p < P.n; p++) {
-            auto read = [&](T v) { return conjugate ? std::conj(to_value(v)) : to_value(v); };
-            auto solution = [&](int64_t q) { return to_value(X[P.order[q] + j * P.n]); };
-            value residual = to_value(a.alpha) * to_value(B[P.order[p] + j * P.n]);
-            double size = (double)std::abs(residual);
-            for (int64_t k = P.own_offsets[p]; k <= P.own_offsets[p + 1]; k++) {
-                const bool last = k == P.own_offsets[p + 1];
-                const value term = last ? (unit ? value(1) : read(P.pivots[p])) * solution(p)
-                                        : read(P.own_values[k]) * solution(P.own_columns[k]);
-                residual -= term, size += (double)std::abs(term);
+    auto check_residual = [&](const std::vector<T> &found) {
+        for (int64_t j = 0; j < nrhs; j++)
+            for (int64_t p = 0; p < P.n; p++) {
+                auto read = [&](T v) { return conjugate ? std::conj(to_value(v)) : to_value(v); };
+                auto solution = [&](int64_t q) { return to_value(found[P.order[q] + j * P.n]); };
+                value residual = to_value(a.alpha) * to_value(B[P.order[p] + j * P.n]);
+                double size = (double)std::abs(residual);
+                for (int64_t k = P.own_offsets[p]; k <= P.own_offsets[p + 1]; k++) {
+                    const bool last = k == P.own_offsets[p + 1];
+                    const value term = last ? (unit ? value(1) : read(P.pivots[p])) * solution(p)
+                                            : read(P.own_values[k]) * solution(P.own_columns[k]);
+                    residual -= term, size += (double)std::abs(term);
+                }
+                CHECK(std::abs(residual) <= slack * eps * size);
             }
-            CHECK(std::abs(residual) <= slack * eps * size);
-        }
+    };
+    check_residual(X);
+    if (refine) return;
+    std::vector<T> found(P.n * nrhs), next(P.n * nrhs), y(P.n * nrhs);
+    partitioned_args<T> other = a;
+    other.B = B.data(), other.X = found.data();
+    if (nrhs == 1) {
+        solve_in_one_launch<T, 1, 1, 4, ASK_ALL, false>(other, true, y, next);
+        check_residual(found);
+        solve_in_one_launch<T, 1, 1, 2, ASK_NEWEST, true>(other, false, y, next);
+        check_residual(found);
+        solve_in_one_launch<T, 1, 1, 4, ASK_BY_ROW, false>(other, false, y, next);
+    } else if (nrhs % 2) {
+        solve_in_one_launch<T, 4, 1, 4, ASK_BY_ROW, true>(other, unit, y, next);
+    } else {
+        solve_in_one_launch<T, 8, 2, 2, ASK_ALL, false>(other, unit, y, next);
+    }
+    check_residual(found);
 }
 
 template <typename T> void check_everything()
@@ -384,7 +429,9 @@ void check_patterns(int64_t n, int per_row, int levels)
     CHECK((int)starts.size() == (n_levels + levels - 1) / levels);
     std::vector<int64_t> middle(n);
     std::vector<int32_t> columns(P.columns.size() + 1);
-    for (int64_t p = 0; p < n; p++) CHECK(rows[p].all == P.offsets[p + 1] - P.offsets[p]);
+    std::vector<int64_t> lengths(n + 1);
+    emulator::launch(2, 64, [&] { take_lengths(n, rows.data(), lengths.data()); });
+    for (int64_t p = 0; p < n; p++) CHECK(lengths[p] == P.offsets[p + 1] - P.offsets[p]);
     emulator::launch(2, 64, [&] {
         move_patterns(n, rows.data(), pool.data(), P.offsets.data(), columns.data(), middle.data());
     });

@@ -4,70 +4,26 @@
 #include "triangular/cuda/invert_groups.cuh"
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/partition.h"
-#include "triangular/cuda/partitioned.cuh"
+#include "triangular/cuda/partitioned_solve.h"
 #include "triangular/cuda/pattern.h"
 
 namespace {
 
-/* Entries of a lane, at most, in rows of at most SHORT entries and in others, unless they have a whole warp. */
-constexpr int SHORT = 32, OF_A_SHORT_ROW = 8, OF_A_ROW = 16;
-/* With more solution values a row, on average, lanes that wait for them take turns. */
-constexpr int64_t SPARING = 48;
-/* With more tasks a group a second block of 256 threads on a multiprocessor finds work that is not far ahead. */
-constexpr int64_t TASKS_OF_A_BROAD_GROUP = 320;
 constexpr int64_t BLOCKS_OF_NUMERIC = 5; /* on a multiprocessor */
 
 struct partitioned_side {
     device_triangle base;            /* by level */
     device_partition part;
     solved_row *solved;
-    row_task *tasks;                 /* of solves with one right-hand side */
     double *sizes, *inverses;        /* of numeric */
     unsigned *finished, *ticket;     /* of numeric */
     growth_report *report;
     void *values;
     arena memory;                    /* holds the arrays above */
-    int64_t n_tasks;
-    bool sparing;                    /* see solve_groups */
-    int blocks;                      /* on a multiprocessor */
+    partitioned_tasks of_solves;
 };
 
 /* ---------------------------------------------------------------- analysis */
-
-/** Lanes for a row of so many entries. */
-int lanes_of(int64_t entries)
-{
-    const int64_t each = entries <= SHORT ? OF_A_SHORT_ROW : OF_A_ROW;
-    int lanes = 1;
-    while (lanes < 32 && lanes * each < entries) lanes *= 2;
-    return lanes;
-}
-
-/** Rows in tasks of warps: neighbours, with the lanes that the longest of them asks for; returns how many tasks there
- *  are. */
-int64_t make_tasks(const partition *part, int64_t n, row_task *tasks)
-{
-    int64_t count = 0;
-    for (int64_t p = 0; p < n; count++) {
-        int lanes = 1;
-        for (; lanes < 32; lanes *= 2) {
-            const int64_t end = p + 32 / lanes < n ? p + 32 / lanes : n;
-            int64_t q = p;
-            while (q < end && lanes_of(part->offsets[q + 1] - part->offsets[q]) <= lanes) q++;
-            if (q == end) break;
-        }
-        tasks[count] = {(int32_t)p, (int16_t)(p + 32 / lanes < n ? 32 / lanes : n - p), (int16_t)lanes};
-        p += tasks[count].count;
-    }
-    return count;
-}
-
-int64_t entries_of_x(const partition *part, int64_t n)
-{
-    int64_t count = 0;
-    for (int64_t p = 0; p < n; p++) count += part->middle[p] - part->offsets[p];
-    return count;
-}
 
 /** The triangle by level into d->base; *levels: where each level begins, on the host. */
 trine_status sort_by_level(trine_triangular plan, device_pattern *m, int side, partitioned_side *d, int64_t **levels)
@@ -101,34 +57,21 @@ done:
     return status;
 }
 
-/** How solves share out the rows. */
-trine_status plan_solves(trine_triangular plan, partitioned_side *d)
+/** Room for what numeric makes. */
+trine_status make_numbers(trine_triangular plan, partitioned_side *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->base.ctx;
     const int64_t n = plan->base.n;
-    partition part = {};
-    row_task *tasks = (row_task *)trine_host_alloc(ctx, n, sizeof *tasks);
-    part.offsets = (int64_t *)trine_host_alloc(ctx, n + 1, sizeof *part.offsets);
-    part.middle = (int64_t *)trine_host_alloc(ctx, n, sizeof *part.middle);
-    if (!tasks || !part.offsets || !part.middle) FAIL(TRINE_ERR_MEMORY, "no memory for %lld rows", (long long)n);
-    TRY(trine_copy(ctx, part.offsets, TRINE_HOST, d->part.offsets, TRINE_DEVICE, (size_t)(n + 1) * sizeof(int64_t)));
-    if (n) TRY(trine_copy(ctx, part.middle, TRINE_HOST, d->part.middle, TRINE_DEVICE, (size_t)n * sizeof(int64_t)));
-    d->n_tasks = make_tasks(&part, n, tasks);
-    d->blocks = d->n_tasks > TASKS_OF_A_BROAD_GROUP * d->part.n_groups ? 2 : 1;
-    d->sparing = entries_of_x(&part, n) > SPARING * n;
-    TRY(arena_allocate(ctx, &d->memory, [&](arena &a) {
-        d->solved = a.take<solved_row>(n), d->tasks = a.take<row_task>(d->n_tasks);
+    TRY(arena_allocate(plan->base.ctx, &d->memory, [&](arena &a) {
+        d->solved = a.take<solved_row>(n);
         d->sizes = a.take<double>(n), d->inverses = a.take<double>(n);
         d->finished = a.take<unsigned>(n), d->ticket = a.take<unsigned>(1);
         d->report = a.take<growth_report>(1);
         d->values = a.take<char>(d->part.entries * (int64_t)trine_dtype_size(plan->base.dtype));
     }));
-    if (n)
-        TRY(trine_copy(ctx, d->tasks, TRINE_DEVICE, tasks, TRINE_HOST, (size_t)d->n_tasks * sizeof *tasks));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
+    plan->info.bytes += (int64_t)(d->memory.used + d->part.patterns.used + d->part.order.used);
 done:
-    trine_free(ctx, TRINE_HOST, tasks);
-    partition_free(ctx, &part);
     return status;
 }
 
@@ -147,9 +90,8 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     TRY(partition_most_entries(plan, n, d->base.nnz, ctx->info.memory_bytes, &costs.most_entries));
     TRY(device_partition_make(plan, &d->base, levels, s->n_levels, &costs, &d->part));
     s->n_steps = d->part.n_groups, s->entries = d->part.entries;
-    TRY(plan_solves(plan, d));
-    TRY(device_triangle_allocate_numbers(plan, &d->base));
-    plan->info.bytes += (int64_t)(d->memory.used + d->part.patterns.used + d->part.order.used);
+    TRY(partitioned_tasks_make(plan, n, d->part.offsets, &d->of_solves));
+    TRY(make_numbers(plan, d));
     trine_log(ctx, 3, "triangular: %lld levels in %lld groups, %lld entries for %lld", (long long)s->n_levels,
               (long long)s->n_steps, (long long)s->entries, (long long)(d->base.nnz + n));
     plan->method = TRINE_TRI_PARTITIONED_INVERSE;
@@ -161,6 +103,7 @@ done:
 void release(trine_triangular plan, struct triangular_side *side)
 {
     partitioned_side *const d = (partitioned_side *)side->part;
+    partitioned_tasks_release(plan, &d->of_solves);
     trine_free(plan->base.ctx, TRINE_DEVICE, d->memory.base);
     device_partition_release(plan, &d->part);
     device_part_release(plan, side);
@@ -237,63 +180,10 @@ done:
 
 /* ------------------------------------------------------------------- solve */
 
-constexpr size_t TICKET_BYTES = 256;
-
-/** The ticket, the right-hand sides and the solution in the order of positions; for refinement the residual and the
- *  correction besides. */
-size_t work_bytes(trine_triangular plan, int64_t nrhs)
-{
-    const int vectors = plan->options.partition.refine ? 4 : 2;
-    return TICKET_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
-}
-
-template <int R, typename T> void launch(trine_triangular plan, const partitioned_args<T> &a, int each,
-                                         gpuStream_t stream)
-{
-    constexpr int WARPS = 8;
-    const int64_t tasks = R == 1 ? a.n_tasks : a.d.n * ((a.nrhs + R - 1) / R), blocks = (tasks + WARPS - 1) / WARPS,
-                  most = (int64_t)plan->base.ctx->info.multiprocessors * each;
-    solve_groups<T, R><<<(unsigned)(blocks < most ? blocks : most), 32 * WARPS, 0, stream>>>(a);
-}
-
-template <typename T>
-void launch_for_count(trine_triangular plan, const partitioned_args<T> &a, int each, gpuStream_t stream)
-{
-    if (a.nrhs > 4) launch<16>(plan, a, 2, stream);
-    else if (a.nrhs > 1) launch<4>(plan, a, 2, stream);
-    else launch<1>(plan, a, each, stream);
-}
-
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
-    trine_status status = TRINE_SUCCESS;
     const partitioned_side *const d = (const partitioned_side *)s->part;
-    const gpuStream_t stream = (gpuStream_t)s->stream;
-    partitioned_args<T> a = {};
-    a.d = arrays_of<T>(d);
-    a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
-    a.ticket = (unsigned *)s->work->base.buffer;
-    a.b = (T *)((char *)s->work->base.buffer + TICKET_BYTES);
-    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
-    a.conjugate = s->conjugate, a.sparing = d->sparing;
-    a.tasks = d->tasks, a.n_tasks = d->n_tasks;
-    /* tickets have 32 bits */
-    const int64_t slice = 4 * (INT32_MAX / (a.d.n > 4 ? a.d.n : 4));
-    for (int64_t j = 0; j < s->nrhs && !status; j += a.nrhs) {
-        a.nrhs = s->nrhs - j < slice ? s->nrhs - j : slice;
-        a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
-        a.x = a.b + a.d.n * a.nrhs;
-        take_right_hand_sides<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a);
-        launch_for_count(plan, a, d->blocks, stream);
-        if (plan->options.partition.refine) {
-            partitioned_args<T> correction = a;
-            correction.b = a.x + a.d.n * a.nrhs, correction.x = correction.b + a.d.n * a.nrhs, correction.before = a.x;
-            take_residuals<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a, correction);
-            launch_for_count(plan, correction, d->blocks, stream);
-        }
-        status = GPU_LAUNCHED("the solve by partitioned inverses");
-    }
-    return status;
+    return partitioned_solve(plan, s, arrays_of<T>(d), &d->of_solves);
 }
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
@@ -309,8 +199,13 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
                     int64_t *work)
 {
     trine_status status = TRINE_SUCCESS;
+    int64_t entries, tasks;
+    TRY(partition_most_entries(plan, e->n, e->nnz, plan->base.ctx->info.memory_bytes, &entries));
     TRY(device_memory(plan, e, BY_ROWS, memory_of_partition, host, device));
-    *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
+    tasks = SIDES * (partitioned_tasks_bytes(e->n, partition_full(e->n, entries)) + (e->n / 256 + 2) * 8 + 512);
+    device->kept += tasks, device->peak += tasks;
+    host->peak += (e->n / 256 + 2) * 8;
+    *work = (int64_t)partitioned_work_bytes(plan, plan->options.max_nrhs);
 done:
     return status;
 }
@@ -318,4 +213,5 @@ done:
 } // namespace
 
 extern "C" const struct triangular_backend triangular_partitioned_gpu = {
-    device_pattern_read, analyse_side, device_pattern_drop, release, numeric, bad_row, work_bytes, memory, nullptr, solve, false};
+    device_pattern_read,    analyse_side, device_pattern_drop, release, numeric, bad_row,
+    partitioned_work_bytes, memory,       nullptr,             solve,   false};
