@@ -178,6 +178,7 @@ static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __clz(unsigned a) { return a ? __builtin_clz(a) : 32; }
 static inline int __ffs(unsigned a) { return __builtin_ffs((int)a); }
 static inline void __threadfence() {}
+static inline void __threadfence_block() {}
 template <class V> inline V __ldcg(const V *p) { return *p; }
 static inline unsigned atomicAdd(unsigned *p, unsigned a) { return __atomic_fetch_add(p, a, __ATOMIC_RELAXED); }
 static inline long long atomicMin(long long *p, long long a)

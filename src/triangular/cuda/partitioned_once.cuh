@@ -1,0 +1,188 @@
+/* The solve by partitioned inverses in one launch: a task for every warp, blocks by ticket. */
+#ifndef TRINE_TRIANGULAR_CUDA_PARTITIONED_ONCE_CUH
+#define TRINE_TRIANGULAR_CUDA_PARTITIONED_ONCE_CUH
+
+#include "triangular/cuda/pack.cuh"
+#include "triangular/cuda/partitioned.cuh"
+
+constexpr int SLOTS = 8; /* warps of a block */
+
+template <typename T> struct once_args {
+    partitioned_arrays<T> d;
+    /* SLOTS for each block: rows in the order of positions; count 0: nothing to do. lanes: as many threads share a
+     * row; 64 and more are that many warps of a block, side by side, with a multiple of lanes / 32 before them. */
+    const row_task *slots;
+    int64_t nrhs, b_row, b_col, x_row, x_col;
+    const T *b;              /* alpha B, n x nrhs by position, or NULL: */
+    const T *B;              /* read where the order says */
+    T *X, *x;                /* x: n x nrhs by position; its values are flags */
+    unsigned *ticket;        /* starts at all bits set, like x */
+    T *next_x;               /* what the next solve starts with, made ready by this one; NULL: not wanted */
+    unsigned *next_ticket;
+    const T *before;         /* n x nrhs by position: what the solution corrects; NULL: nothing */
+    T alpha;
+    bool conjugate;
+};
+
+/** Entries of a lane in flight. */
+template <typename T, int U> struct entries_of_lane {
+    T value[U];
+    int32_t column[U];
+    __device__ inline void load(const int32_t *columns, const T *values, int k, int end, int step)
+    {
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (k + u * step < end) column[u] = columns[k + u * step], value[u] = values[k + u * step];
+    }
+};
+
+enum { ASK_ALL, ASK_BY_ROW, ASK_NEWEST };
+
+/** R lanes for right-hand sides, V neighbours each (nrhs is a multiple of V); of a row's lanes, one in R has other
+ *  entries. A block's number is its ticket, so that what is not finished first always belongs to a running block.
+ *  Rows of a warp may depend on each other, where they are substituted: its lanes step together. Values of x that are
+ *  missing are asked for again: all of them; the newest of a row; or the newest of a lane. */
+template <typename T, int R, int V, int U, int ASK, bool AHEAD, int LEAST_BLOCKS>
+__global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const once_args<T> a)
+{
+    __shared__ unsigned block_number, arrived[SLOTS];
+    __shared__ T part[SLOTS][R *V];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, r = lane % R;
+    if (threadIdx.x == 0) block_number = atomicAdd(a.ticket, 1u) + 1u;
+    if (threadIdx.x < SLOTS) arrived[threadIdx.x] = 0;
+    __syncthreads();
+    if (a.next_x && block_number == 0 && threadIdx.x == 0) *a.next_ticket = ~0u;
+    const unsigned tiles = R *V == 1 ? 1 : (unsigned)((a.nrhs + R *V - 1) / (R *V));
+    const row_task task = a.slots[(int64_t)(block_number / tiles) * SLOTS + warp];
+    if (task.count == 0) return;
+    const int lanes = task.lanes < 32 ? task.lanes : 32, warps = task.lanes / 32, step = task.lanes / R;
+    const int of_row = warps > 1 ? warp % warps : 0, base = lane / lanes * lanes;
+    const unsigned row_mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    const bool has_row = lane / lanes < task.count;
+    const int64_t p = has_row ? task.first + lane / lanes : 0, nrhs = R *V == 1 ? 1 : a.nrhs,
+                  j = R *V == 1 ? 0 : (int64_t)(block_number % tiles) * (R *V) + r * V;
+    solved_row row = {0, 0, 0};
+    if (has_row && j < nrhs) row = a.d.rows[p];
+    const bool substituted = row.first < 0;
+    const int32_t *const columns = substituted ? a.d.own_columns + ~row.first : a.d.columns + row.first;
+    const T *const values = substituted ? a.d.own_values + ~row.first : a.d.values + row.first;
+    const int middle = row.of_x;
+    int k = (lane % lanes + of_row * 32) / R;
+    auto right_hand_sides = [&](int64_t position) {
+        pack<T, V> b;
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            b.v[i] = a.b ? a.b[position * nrhs + j + i] : a.B[a.d.order[position] * a.b_row + (j + i) * a.b_col];
+        return b;
+    };
+    entries_of_lane<T, U> batch, later;
+    if (AHEAD) later.load(columns, values, k, middle, step);
+    pack<T, V> sum = {}, y[U];
+    for (int i = middle + k; i < row.all; i += U * step) {
+        batch.load(columns, values, i, row.all, step);
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (i + u * step < row.all) y[u] = right_hand_sides(batch.column[u]);
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (i + u * step < row.all) {
+                const T factor = a.conjugate ? conjugate_of(batch.value[u]) : batch.value[u];
+#pragma unroll
+                for (int v = 0; v < V; v++) sum.v[v] = sum.v[v] + factor * y[u].v[v];
+            }
+    }
+#pragma unroll
+    for (int v = 0; v < V; v++)
+        if (!a.b) sum.v[v] = a.alpha * sum.v[v];
+    unsigned missing = 0, wanted = 0;
+    bool written = !has_row, eager = true;
+    while (!__all_sync(~0u, written)) {
+        if (!missing && k < middle) {
+            if (AHEAD) batch = later;
+            else batch.load(columns, values, k, middle, step);
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (k + u * step < middle) missing |= 1u << u;
+            wanted = missing;
+            k += U * step;
+            if (AHEAD) later.load(columns, values, k, middle, step);
+            eager = true;
+        }
+        bool asks = missing != 0, found = false;
+        if (ASK == ASK_BY_ROW) {
+            const unsigned waiting = __ballot_sync(~0u, missing != 0) >> base & row_mask;
+            asks = missing && (eager || (lane - base) / R == (31 - __clz(waiting)) / R);
+        }
+        if (asks) {
+            const unsigned which = ASK == ASK_ALL || eager ? missing : 1u << (31 - __clz(missing));
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (which >> u & 1) y[u] = poll_pack<T, V>(&a.x[batch.column[u] * nrhs + j]);
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if ((which >> u & 1) && !is_missing(y[u])) missing &= ~(1u << u), found = true;
+            if (!missing)
+#pragma unroll
+                for (int u = 0; u < U; u++)
+                    if (wanted >> u & 1) {
+                        const T factor = a.conjugate ? conjugate_of(batch.value[u]) : batch.value[u];
+#pragma unroll
+                        for (int v = 0; v < V; v++) sum.v[v] = sum.v[v] + factor * y[u].v[v];
+                    }
+        }
+        if (ASK == ASK_BY_ROW) eager = (__ballot_sync(~0u, found) >> base & row_mask) != 0;
+        if (ASK == ASK_NEWEST) eager = found;
+        const unsigned done = __ballot_sync(~0u, !missing && k >= middle);
+        const bool complete = !written && (done >> base & row_mask) == row_mask;
+        if (!__any_sync(~0u, complete)) continue;
+        pack<T, V> whole = sum;
+#pragma unroll
+        for (int o = 16; o >= R; o /= 2)
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                const T other = shuffle_xor(whole.v[v], o);
+                if (o < lanes) whole.v[v] = whole.v[v] + other;
+            }
+        written = written || complete;
+        bool publishes = complete && lane - base < R &&j < nrhs;
+        if (warps > 1) { /* the warp that comes last adds the sums, in their order; all lanes are of one row */
+            const int first = warp - of_row;
+            unsigned before_me = 0;
+            if (lane < R)
+#pragma unroll
+                for (int v = 0; v < V; v++) part[warp][r * V + v] = whole.v[v];
+            __threadfence_block();
+            __syncwarp();
+            if (lane == 0) before_me = atomicAdd(&arrived[first], 1u);
+            before_me = __shfl_sync(~0u, before_me, 0);
+            __threadfence_block();
+            publishes = publishes && before_me + 1 == (unsigned)warps;
+            if (publishes)
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    whole.v[v] = part[first][r * V + v];
+                    for (int w = 1; w < warps; w++) whole.v[v] = whole.v[v] + part[first + w][r * V + v];
+                }
+        }
+        if (!publishes) continue;
+        if (substituted) {
+            const T pivot = a.d.pivots ? a.d.pivots[p] : one_of<T>();
+            const pack<T, V> own = right_hand_sides(p);
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                whole.v[v] =
+                    ((a.b ? own.v[v] : a.alpha * own.v[v]) - whole.v[v]) / (a.conjugate ? conjugate_of(pivot) : pivot);
+        }
+#pragma unroll
+        for (int v = 0; v < V; v++) whole.v[v] = missing_or(whole.v[v]);
+        publish_pack(&a.x[p * nrhs + j], whole);
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            if (a.next_x) a.next_x[p * nrhs + j + v] = missing_value<T>();
+            if (a.before) whole.v[v] = a.before[p * nrhs + j + v] + whole.v[v];
+            a.X[a.d.order[p] * a.x_row + (j + v) * a.x_col] = whole.v[v];
+        }
+    }
+}
+
+#endif
