@@ -1,5 +1,6 @@
-// The kernels of src/triangular/cuda/partitioned.cuh run by an emulator of blocks, where there is no GPU: values of
-// inverses and whole solves, in four precisions, against substitution in long double.
+// The kernels of partitioned inverses in src/triangular/cuda run by an emulator of blocks, where there is no GPU:
+// patterns of groups against sets, values of inverses and whole solves, in four precisions, against substitution in long
+// double.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -46,7 +47,6 @@ template <typename T> T missing_or(T a)
 template <typename T> T poll(const T *p) { return *(const volatile T *)p; }
 template <typename R> complex_of<R> poll(const complex_of<R> *p) { return {poll(&p->x), poll(&p->y)}; }
 template <typename T> void publish(T *p, T a) { *p = a; }
-static void atomicAdd(unsigned long long *p, unsigned long long a) { *p += a; }
 static void atomicMax(unsigned long long *p, unsigned long long a) { *p = std::max(*p, a); }
 static unsigned long long __double_as_longlong(double a)
 {
@@ -54,6 +54,29 @@ static unsigned long long __double_as_longlong(double a)
     memcpy(&bits, &a, sizeof bits);
     return bits;
 }
+static unsigned load_acquire(const unsigned *p) { return *(const volatile unsigned *)p; }
+static void release_fence() {}
+static void count_up(unsigned *p) { ++*p; }
+static int32_t atomicCAS(int32_t *p, int32_t expected, int32_t a)
+{
+    const int32_t before = *p;
+    if (before == expected) *p = a;
+    return before;
+}
+static unsigned long long atomicAdd(unsigned long long *p, unsigned long long a)
+{
+    const unsigned long long before = *p;
+    *p += a;
+    return before;
+}
+static int atomicAdd(int *p, int a)
+{
+    const int before = *p;
+    *p += a;
+    return before;
+}
+#include "triangular/cuda/invert_groups.cuh"
+#include "triangular/cuda/merge_groups.cuh"
 #include "triangular/cuda/partitioned_once.cuh"
 
 namespace {
@@ -93,8 +116,10 @@ template <typename T> struct problem {
     std::vector<int32_t> own_columns, columns, order, rank, start;
     std::vector<T> own_values, pivots, values;
     std::vector<solved_row> solved;
-    std::vector<row_task> tasks;
+    std::vector<warp_task> tasks;
     std::vector<double> sizes, inverses;
+    std::vector<unsigned> finished;
+    std::vector<int32_t> level_of, level_starts; /* of every position; where levels begin */
 
     problem(int64_t rows, int per_row, int levels_of_group, double off_diagonal) : n(rows)
     {
@@ -114,6 +139,8 @@ template <typename T> struct problem {
             const int32_t l = level[sorted[p]];
             if (l % levels_of_group == 0 && (!p || level[sorted[p - 1]] != l)) first = p;
             start.push_back(first);
+            if ((int)level_starts.size() <= l) level_starts.push_back(p);
+            level_of.push_back(l);
             rank.push_back(l % levels_of_group);
             inverse[p].insert(p);
             for (int32_t row : needs[sorted[p]]) {
@@ -133,7 +160,7 @@ template <typename T> struct problem {
             pivots.push_back(from_value<T>(value(1 + random_number() / 2, random_number() / 2)));
             order.push_back(sorted[p]);
         }
-        values.resize(columns.size() + 1), solved.resize(n), sizes.resize(n), inverses.resize(n);
+        values.resize(columns.size() + 1), solved.resize(n), sizes.resize(n), inverses.resize(n), finished.resize(n);
         for (int32_t p = 0, lanes = 1; p < n; lanes = lanes == 32 ? 1 : 2 * lanes) {
             const int32_t count = (int32_t)std::min<int64_t>(32 / lanes, n - p);
             tasks.push_back({p, (int16_t)count, (int16_t)lanes});
@@ -158,21 +185,33 @@ template <typename T> struct problem {
     }
 };
 
-template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report)
+/** heavy: rows with more work, own entries times all, are for blocks. */
+template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy)
 {
     *report = {};
-    for (int r = 0, done = 0; done < P.n; r++) {
-        std::vector<int32_t> rows;
-        for (int32_t p = 0; p < P.n; p++)
-            if (P.rank[p] == r) rows.push_back(p);
-        done += (int)rows.size();
-        const auto arrays = P.arrays(unit);
-        if (!rows.empty())
-            emulator::launch(2, 64, [&] {
-                if (r % 2) invert_rows<T, true>(arrays, rows.data(), (int64_t)rows.size(), most, report);
-                else invert_rows<T, false>(arrays, rows.data(), (int64_t)rows.size(), most, report);
-            });
-    }
+    std::vector<invert_task> tasks;
+    std::vector<int32_t> sorted;
+    for (int r = 0; (int64_t)sorted.size() < P.n; r++)
+        for (int for_block = 0; for_block < 2; for_block++) {
+            const size_t first = sorted.size();
+            for (int32_t p = 0; p < P.n; p++) {
+                const int64_t own = P.own_offsets[p + 1] - P.own_offsets[p], all = P.offsets[p + 1] - P.offsets[p];
+                if (P.rank[p] != r || is_for_block(own, all, PART_OF_ROW<T>, heavy) != for_block) continue;
+                for (int part = 0; for_block && part < parts_of_row(all, PART_OF_ROW<T>); part++)
+                    tasks.push_back({(int32_t)sorted.size(), part});
+                sorted.push_back(p);
+            }
+            for (size_t s = first; s < sorted.size() && !for_block; s += 5)
+                tasks.push_back({(int32_t)s, -(int32_t)std::min<size_t>(5, sorted.size() - s)});
+        }
+    unsigned ticket = 0;
+    const invert_args<T> a = {P.arrays(unit),         sorted.data(), tasks.data(), (int64_t)tasks.size(), &ticket,
+                              P.finished.data()};
+    for (unsigned &f : P.finished) f = 99;
+    emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
+    emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });
+    emulator::launch(2, 64, [&] { measure_inverses<T>(a, 16); });
+    emulator::launch(2, 64, [&] { judge_rows<T>(a, 8, most, report); });
 }
 
 /** Every row times the group's columns of T is a row of the unit matrix: what the definition says. */
@@ -213,7 +252,7 @@ template <typename T> void solve(const partitioned_args<T> &a, int blocks)
 template <typename T, int R, int V, int U, int ASK, bool AHEAD>
 void solve_in_one_launch(const partitioned_args<T> &a, bool reordered, std::vector<T> &x, std::vector<T> &next)
 {
-    std::vector<row_task> slots;
+    std::vector<warp_task> slots;
     for (int32_t p = 0, lanes = R; p < a.d.n; lanes = lanes == 32 * SLOTS ? R : 2 * lanes) {
         const int32_t warps = std::max(1, lanes / 32),
                       count = (int32_t)std::min<int64_t>(std::max(1, 32 / lanes), a.d.n - p);
@@ -310,13 +349,13 @@ template <typename T> void check_everything()
             for (int unit = 0; unit < 2; unit++) {
                 problem<T> P(n, 3, levels, 0.5);
                 growth_report report;
-                invert(P, unit, 32, &report);
+                invert(P, unit, 32, &report, levels == 7 ? 0 : 100);
                 check_inverses(P, unit);
                 CHECK(report.substituted == 0);
                 for (int64_t nrhs : {1, 3, 20}) /* blocks run one after another: the first takes all tickets */
                     check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
                 check_solve(P, unit, n % 2, 3, 1 + unit, 8, true);
-                invert(P, unit, 1.1, &report); /* rows of both kinds */
+                invert(P, unit, 1.1, &report, levels == 7 ? 1000000 : 0); /* rows of both kinds */
                 CHECK(n < 100 || report.substituted > 0);
                 for (int64_t nrhs : {1, 3, 20}) check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
             }
@@ -324,17 +363,92 @@ template <typename T> void check_everything()
      * substituted. */
     problem<T> P(100, 3, 1000, 60);
     growth_report report;
-    invert(P, true, 32, &report);
+    invert(P, true, 32, &report, 100);
     CHECK(report.substituted > 50);
     P.pivots[7] = T{};
-    invert(P, false, 32, &report);
+    invert(P, false, 32, &report, 0);
     CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
+}
+
+unsigned rows_of_blocks; /* that took more than a warp's table */
+
+/** Levels joined two by two into groups of so many have the patterns of the definition, whatever tables and room there
+ *  are. */
+void check_patterns(int64_t n, int per_row, int levels)
+{
+    problem<double> P(n, per_row, levels, 0.5);
+    const int n_levels = (int)P.level_starts.size();
+    std::vector<int32_t> group = P.level_of, starts = P.level_starts, first_levels, pairs, renumber, list(n), longer(n),
+                         pool(1000000), table(2048, -1);
+    std::vector<row_place> rows(n), merged(n);
+    std::vector<group_report> found(n_levels);
+    unsigned long long used = P.own_columns.size() + n;
+    unsigned listed[2] = {};
+    merge_args a = {n,           P.own_offsets.data(), P.own_columns.data(), group.data(),  starts.data(), nullptr,
+                    rows.data(), merged.data(),        pool.data(),          (int64_t)pool.size(), &used,  found.data(),
+                    list.data(), longer.data(),        &listed[0],           &listed[1],    table.data(),
+                    {6, 10, 11}};
+    for (int l = 0; l < n_levels; l++) first_levels.push_back(l);
+    emulator::launch(3, 64, [&] { begin_rows(a); });
+    for (int l = 0; l < n_levels; l++) {
+        const int64_t end = l + 1 < n_levels ? starts[l + 1] : n;
+        CHECK((int64_t)found[l].entries == P.own_offsets[end] - P.own_offsets[starts[l]] + end - starts[l]);
+    }
+    for (bool joined = true; joined;) {
+        const int count = (int)starts.size();
+        int n_pairs = 0, next = 0;
+        pairs.assign(count, -1), renumber.assign(count, 0);
+        for (int g = 1; g < count; g++)
+            if (pairs[g - 1] < 0 && first_levels[g] % levels) pairs[g] = n_pairs++;
+        joined = n_pairs > 0;
+        found.assign(n_levels, {}), listed[0] = listed[1] = 0;
+        a.pairs = pairs.data(), a.starts = starts.data(), a.found = found.data();
+        emulator::launch(2, 64, [&] { merge_short_rows(a); });
+        emulator::launch(1, MERGE_THREADS, [&] { merge_long_rows<false>(a); });
+        merge_args large = a;
+        large.list = a.longer, large.listed = a.n_longer;
+        emulator::launch(1, MERGE_THREADS, [&] { merge_long_rows<true>(large); });
+        rows_of_blocks += listed[0];
+        std::vector<group_report> expected(n_levels);
+        for (int32_t p = 0; p < n; p++) {
+            if (pairs[group[p]] < 0) continue;
+            group_report &e = expected[pairs[group[p]]];
+            e.entries += merged[p].all, e.longest = std::max(e.longest, merged[p].all);
+        }
+        for (int q = 0; q < n_pairs; q++)
+            CHECK(found[q].entries == expected[q].entries && found[q].longest == expected[q].longest &&
+                  !found[q].too_long && !found[q].left_out);
+        std::vector<int32_t> new_starts, new_levels;
+        for (int g = 0; g < count; g++) {
+            if (pairs[g] < 0) new_starts.push_back(starts[g]), new_levels.push_back(first_levels[g]), next++;
+            renumber[g] = next - 1;
+        }
+        emulator::launch(2, 64, [&] { take_merged(a, renumber.data(), group.data()); });
+        starts = new_starts, first_levels = new_levels;
+    }
+    CHECK((int)starts.size() == (n_levels + levels - 1) / levels);
+    std::vector<int64_t> middle(n);
+    std::vector<int32_t> columns(P.columns.size() + 1);
+    for (int64_t p = 0; p < n; p++) CHECK(rows[p].all == P.offsets[p + 1] - P.offsets[p]);
+    emulator::launch(2, 64, [&] {
+        move_patterns(n, rows.data(), pool.data(), P.offsets.data(), columns.data(), middle.data());
+    });
+    for (int64_t p = 0; p < n; p++) {
+        std::sort(columns.begin() + P.offsets[p], columns.begin() + P.offsets[p + 1]);
+        CHECK(middle[p] == P.middle[p]);
+    }
+    for (size_t i = 0; i < P.columns.size(); i++) CHECK(columns[i] == P.columns[i]);
 }
 
 } // namespace
 
 int main()
 {
+    for (int64_t n : {1, 2, 31, 33, 120})
+        for (int levels : {1, 2, 5, 1000})
+            for (int per_row : {1, 4}) check_patterns(n, per_row, levels);
+    CHECK(rows_of_blocks > 100);
+    puts("patterns of groups are right");
     check_everything<float>();
     check_everything<double>();
     check_everything<complex_of<float>>();

@@ -1,6 +1,8 @@
 /* How much memory the analyses on the GPU take, from the numbers of rows and entries, in the order of the analyses. */
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/levelset/levelset.h"
+#include "triangular/cuda/partition.h"
+#include "triangular/cuda/partitioned_solve.h"
 #include "triangular/cuda/pattern.h"
 #include "triangular/cuda/syncfree_rows.h"
 
@@ -118,19 +120,39 @@ void memory_of_levelset(const memory_question *q, triangular_bytes *host, triang
     bytes_add(device, numbers_bytes(q), sorted + state + numbers_bytes(q));
 }
 
+/* analyse_side in cuda/partitioned.cu. The order by level takes the place of the given one; patterns are in one pool,
+ * and in two while they move to a larger one. */
+void memory_of_partition(const memory_question *q, triangular_bytes *host, triangular_bytes *device)
+{
+    const int64_t n = q->n, entries = partition_full(n, q->inverses);
+    bytes_add(host, (int64_t)sizeof(device_triangle) + 256, 0);
+    bytes_add(host, 256, (n + 1) * 8 + larger(n * 96, n * 32 + 8));
+    bytes_add(device, 0, device_levels_bytes(n) + structure_bytes(q, q->nnz) + sorting_bytes(n, n));
+    device_partition_memory(n, entries, device);
+    bytes_add(device, 2 * array(n, 8) + array(n, 16) + array(n, 8) + 1024 + array(entries, q->element), 0);
+    bytes_add(device, partitioned_tasks_bytes(n, entries), array(n / 128 + 8, 4));
+    bytes_add(device, numbers_bytes(q), 0);
+}
+
 trine_status device_memory(trine_triangular plan, const triangular_extent *e, triangle_form form,
                            memory_of_method method, triangular_bytes *host, triangular_bytes *device)
 {
-    const memory_question q = {e->n,
-                               e->nnz,
-                               e->nnz_matrix,
-                               (int64_t)trine_dtype_size(plan->base.dtype),
-                               plan->options.diag == TRINE_UNIT,
-                               e->on_host,
-                               e->ascending,
-                               &plan->options};
+    memory_question q = {e->n,
+                         e->nnz,
+                         e->nnz_matrix,
+                         (int64_t)trine_dtype_size(plan->base.dtype),
+                         plan->options.diag == TRINE_UNIT,
+                         e->on_host,
+                         e->ascending,
+                         &plan->options,
+                         0};
     int saved;
     int64_t meanwhile;
+    if (method == memory_of_partition) {
+        const trine_status status =
+            partition_most_entries(plan, e->n, e->nnz, plan->base.ctx->info.memory_bytes, &q.inverses);
+        if (status) return status;
+    }
     trine_device_enter(plan->base.ctx, &saved);
     const int64_t pattern = pattern_bytes(&q, &meanwhile), on_host = sizeof(device_pattern);
     bytes_add(host, on_host, 0);

@@ -1,4 +1,4 @@
-/* Kernels of partitioned inverses: the values of the inverses, and the solve. */
+/* Partitioned inverses in device memory, and the kernel of the solve. Values are made in invert_groups.cuh. */
 #ifndef TRINE_TRIANGULAR_CUDA_PARTITIONED_CUH
 #define TRINE_TRIANGULAR_CUDA_PARTITIONED_CUH
 
@@ -12,7 +12,7 @@ struct alignas(16) solved_row {
 };
 
 /** `count` rows from position `first` on, for one warp: `lanes` lanes each. */
-struct alignas(8) row_task {
+struct alignas(8) warp_task {
     int32_t first;
     int16_t count, lanes;
 };
@@ -36,114 +36,6 @@ struct growth_report {
     unsigned long long substituted;
 };
 
-/* ----------------------------------------------------------------- numeric */
-
-/** Where column c is among the ascending columns first .. end - 1. */
-__device__ inline int64_t place_of(const int32_t *columns, int64_t first, int64_t end, int32_t c)
-{
-    while (first < end) {
-        const int64_t half = (first + end) / 2;
-        if (columns[half] < c) first = half + 1;
-        else end = half;
-    }
-    return first;
-}
-
-template <typename T> __device__ double absolute(T a)
-{
-    if constexpr (scalar<T>::is_complex) return hypot((double)a.x, (double)a.y);
-    else return fabs((double)a);
-}
-__device__ inline double sum_over_warp(double a)
-{
-    for (int o = 16; o > 0; o /= 2) a += __shfl_xor_sync(~0u, a, o);
-    return a;
-}
-
-/** Row p by `threads` threads: e_p minus T's entries in the group times their inverses' rows, and minus T's entries
- *  elsewhere, over the pivot. A thread has entries of the row, and looks for their columns in the rows needed. */
-template <typename T> __device__ void invert_row(const partitioned_arrays<T> &a, int64_t p, int thread, int threads)
-{
-    const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
-    const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
-    const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
-    if (a.middle[p] == end - 1) { /* it needs no row of its group: T's own entries, which may be many */
-        for (int64_t k = own + thread; k < own_end; k += threads)
-            a.values[place_of(a.columns, first, end, a.own_columns[k])] = T{} - a.own_values[k] * inverse;
-        if (thread == 0) a.values[end - 1] = inverse;
-        return;
-    }
-    for (int64_t i = first + thread; i < end; i += threads) {
-        const int32_t column = a.columns[i];
-        T sum = i == end - 1 ? one_of<T>() : T{};
-        for (int64_t k = own; k < own_end; k++) {
-            const int32_t c = a.own_columns[k];
-            if (c < start ? c != column : c < column) continue;
-            T value = one_of<T>();
-            if (c >= start) {
-                const int64_t last = a.offsets[c + 1], at = place_of(a.columns, a.offsets[c], last, column);
-                if (at == last || a.columns[at] != column) continue;
-                value = a.values[at];
-            }
-            sum = sum - a.own_values[k] * value;
-        }
-        a.values[i] = sum * inverse;
-    }
-}
-
-/** The growth of row p (PARTITION_MOST_GROWTH), with a whole warp. */
-template <typename T> __device__ double measure_row(const partitioned_arrays<T> &a, int64_t p, int lane)
-{
-    using R = real_of<T>;
-    constexpr double EPS = sizeof(R) == 4 ? FLT_EPSILON : DBL_EPSILON, LEAST = sizeof(R) == 4 ? FLT_MIN : DBL_MIN,
-                     MOST = sizeof(R) == 4 ? FLT_MAX : DBL_MAX;
-    const int32_t start = a.columns[a.middle[p]];
-    const double of_pivot = a.pivots ? absolute(a.pivots[p]) : 1;
-    double size = 0, inverse = 0, growth = 0;
-    for (int64_t k = a.own_offsets[p] + lane; k < a.own_offsets[p + 1]; k += 32) {
-        const int32_t c = a.own_columns[k];
-        const double factor = absolute(a.own_values[k]);
-        size += factor;
-        if (c >= start) growth += factor * a.inverses[c];
-    }
-    size = sum_over_warp(size) + of_pivot;
-    if (lane == 0) a.sizes[p] = size;
-    __syncwarp();
-    for (int64_t i = a.offsets[p] + lane; i < a.offsets[p + 1]; i += 32)
-        inverse += absolute(a.values[i]) * (i < a.middle[p] ? 1 : a.sizes[a.columns[i]]);
-    inverse = sum_over_warp(inverse);
-    /* where the reciprocal, or an eps-th part of it, has lost digits */
-    if (!(of_pivot > 1 / (MOST * EPS) && of_pivot < EPS / LEAST)) inverse = INFINITY;
-    if (lane == 0) a.inverses[p] = inverse;
-    return (sum_over_warp(growth) + of_pivot * inverse) / size;
-}
-
-/** Rows of one rank, which need rows of lower ranks of their group: a block each where there are few, or a warp. */
-template <typename T, bool BLOCK> __global__ void __launch_bounds__(256)
-    invert_rows(const partitioned_arrays<T> a, const int32_t *rows, int64_t count, double most, growth_report *report)
-{
-    const int lane = threadIdx.x % 32, of_block = BLOCK ? 1 : blockDim.x / 32;
-    const int64_t step = (int64_t)gridDim.x * of_block;
-    for (int64_t q = blockIdx.x * (int64_t)of_block + (BLOCK ? 0 : threadIdx.x / 32); q < count; q += step) {
-        const int64_t p = rows[q];
-        invert_row(a, p, BLOCK ? (int)threadIdx.x : lane, BLOCK ? (int)blockDim.x : 32);
-        if constexpr (BLOCK) __syncthreads();
-        else __syncwarp();
-        if (BLOCK && threadIdx.x >= 32) continue;
-        const double growth = measure_row(a, p, lane);
-        if (lane == 0) {
-            const bool substituted = !(growth <= most);
-            a.rows[p] = substituted ? solved_row{~a.own_offsets[p], (int32_t)(a.own_offsets[p + 1] - a.own_offsets[p]),
-                                                 (int32_t)(a.own_offsets[p + 1] - a.own_offsets[p])}
-                                    : solved_row{a.offsets[p], (int32_t)(a.middle[p] - a.offsets[p]),
-                                                 (int32_t)(a.offsets[p + 1] - a.offsets[p])};
-            if (substituted) atomicAdd(&report->substituted, 1ull);
-            const unsigned long long bits = __double_as_longlong(growth == growth ? growth : INFINITY);
-            if (bits > report->most) atomicMax(&report->most, bits);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------- solve */
 
 template <typename T> struct partitioned_args {
@@ -154,7 +46,7 @@ template <typename T> struct partitioned_args {
     T *b, *x;                /* by position, n x nrhs: alpha B, and the solution, whose values are flags */
     const T *before;         /* n x nrhs: what the solution corrects; NULL: nothing */
     unsigned *ticket;        /* starts at all bits set, like x */
-    const row_task *tasks;   /* of one right-hand side */
+    const warp_task *tasks;   /* of one right-hand side */
     int64_t n_tasks;
     T alpha;
     bool conjugate, sparing;
@@ -228,11 +120,11 @@ template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups
     auto draw = [&] { return lane == 0 ? atomicAdd(a.ticket, 1u) + 1u : 0u; };
     auto number_of = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0); };
     auto task_of = [&](unsigned number) {
-        row_task t = {0, 0, 32};
-        if (number < total) t = R == 1 ? a.tasks[number] : row_task{(int32_t)(number / tiles), 1, 32};
+        warp_task t = {0, 0, 32};
+        if (number < total) t = R == 1 ? a.tasks[number] : warp_task{(int32_t)(number / tiles), 1, 32};
         return t;
     };
-    auto look_up = [&](unsigned number, const row_task &task) {
+    auto look_up = [&](unsigned number, const warp_task &task) {
         const int32_t lanes = task.lanes, in_warp = lane / lanes;
         lane_task t = {{0, 0, 0}, -1, (int32_t)(number % tiles) * R + r, lanes};
         if (in_warp < task.count && t.j < a.nrhs) {
@@ -243,7 +135,7 @@ template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups
     };
     unsigned first = number_of(draw()), second = number_of(draw()), third = number_of(draw());
     lane_task now = look_up(first, task_of(first));
-    row_task ahead = task_of(second);
+    warp_task ahead = task_of(second);
     while (first < total) {
         const unsigned drawn = draw();
         const lane_task next = look_up(second, ahead);

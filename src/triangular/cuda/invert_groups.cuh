@@ -1,0 +1,306 @@
+/* Kernels for the values of partitioned inverses. Rows wait for the rows of their group that they need, in one launch:
+ * tasks are taken in the order of levels within groups, so that all groups are inverted side by side. */
+#ifndef TRINE_TRIANGULAR_CUDA_INVERT_GROUPS_CUH
+#define TRINE_TRIANGULAR_CUDA_INVERT_GROUPS_CUH
+
+#include "triangular/cuda/partitioned.cuh"
+
+constexpr int INVERT_THREADS = 256, INVERT_WARPS = INVERT_THREADS / 32;
+/** Entries that a block makes at a time: a part of a row. Every warp may have a sum of its own for each. */
+template <typename T> constexpr int PART_OF_ROW = 4096 / (int)sizeof(T);
+
+/** Part `part` of the row of index `first`, for a block; or -part rows from there on, for a warp each. */
+struct alignas(8) invert_task { int32_t first, part; };
+
+template <typename T> struct invert_args {
+    partitioned_arrays<T> d;
+    const int32_t *sorted;               /* rows by level within their group */
+    const invert_task *tasks;
+    int64_t n_tasks;
+    unsigned *ticket, *finished;         /* parts of every row that have their values; both start at zero */
+};
+
+/** Parts of a row of so many entries. */
+__host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part) { return (entries + part - 1) / part; }
+
+/** Rows of one warp have no part of it. heavy: the work that makes a row one for blocks. */
+__host__ __device__ constexpr bool is_for_block(int64_t own, int64_t entries, int64_t part, int64_t heavy)
+{
+    return entries > part || own * entries > heavy;
+}
+
+template <typename T> __device__ double absolute(T a)
+{
+    if constexpr (scalar<T>::is_complex) return hypot((double)a.x, (double)a.y);
+    else return fabs((double)a);
+}
+/** Over neighbouring lanes, a power of two. */
+__device__ inline double sum_over_lanes(double a, int lanes)
+{
+    for (int o = 16; o > 0; o /= 2) {
+        const double other = __shfl_xor_sync(~0u, a, o);
+        if (o < lanes) a += other;
+    }
+    return a;
+}
+
+/** Where column c is among the ascending columns first .. end - 1, or the first larger one. */
+__device__ inline int64_t place_of(const int32_t *columns, int64_t first, int64_t end, int32_t c)
+{
+    while (first < end) {
+        const int64_t half = (first + end) / 2;
+        if (columns[half] < c) first = half + 1;
+        else end = half;
+    }
+    return first;
+}
+
+/** Until the values of row c are there. */
+template <typename T> __device__ inline void wait_for_row(const invert_args<T> &a, int32_t c)
+{
+    const int64_t parts = parts_of_row(a.d.offsets[c + 1] - a.d.offsets[c], PART_OF_ROW<T>);
+    while (load_acquire(&a.finished[c]) < (unsigned)parts) {}
+}
+
+/** Row p by a warp: e_p minus T's entries in the group times their inverses' rows, and minus T's entries elsewhere,
+ *  over the pivot. A lane has entries of the row, and looks for their columns in the rows needed. */
+template <typename T> __device__ void invert_short_row(const invert_args<T> &args, int64_t p)
+{
+    const partitioned_arrays<T> &a = args.d;
+    const int lane = threadIdx.x % 32;
+    const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
+    const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
+    const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
+    for (int64_t k = own + lane; k < own_end; k += 32)
+        if (a.own_columns[k] >= start) wait_for_row(args, a.own_columns[k]);
+    __syncwarp();
+    for (int64_t i = first + lane; i < end; i += 32) {
+        const int32_t column = a.columns[i];
+        T sum = i == end - 1 ? one_of<T>() : T{};
+        for (int64_t k = own; k < own_end; k++) {
+            const int32_t c = a.own_columns[k];
+            if (c < start ? c != column : c < column) continue;
+            T value = one_of<T>();
+            if (c >= start) {
+                const int64_t last = a.offsets[c + 1], at = place_of(a.columns, a.offsets[c], last, column);
+                if (at == last || a.columns[at] != column) continue;
+                value = a.values[at];
+            }
+            sum = sum - a.own_values[k] * value;
+        }
+        a.values[i] = sum * inverse;
+    }
+    __syncwarp();
+    if (lane == 0) {
+        release_fence();
+        count_up(&args.finished[p]);
+    }
+}
+
+/** What a block has of a part of a row: sums, several for each entry, and a table of the columns. */
+template <typename T> struct part_of_row {
+    static constexpr int ENTRIES = PART_OF_ROW<T>, SLOTS = 2 * ENTRIES;
+    T sums[INVERT_WARPS][ENTRIES];
+    int32_t keys[SLOTS];
+    uint16_t places[SLOTS];
+    int in_group;
+
+    __device__ static unsigned slot_of(int32_t column)
+    {
+        constexpr int BITS = SLOTS == 2048 ? 11 : SLOTS == 1024 ? 10 : 9;
+        static_assert(1 << BITS == SLOTS, "a power of two");
+        return (unsigned)column * 2654435769u >> (32 - BITS);
+    }
+    __device__ void put(int32_t column, int place)
+    {
+        for (unsigned s = slot_of(column);; s = (s + 1) % SLOTS)
+            if (atomicCAS(&keys[s], -1, column) == -1) {
+                places[s] = (uint16_t)place;
+                return;
+            }
+    }
+    /** -1: not in this part. */
+    __device__ int find(int32_t column) const
+    {
+        for (unsigned s = slot_of(column);; s = (s + 1) % SLOTS) {
+            if (keys[s] == column) return places[s];
+            if (keys[s] == -1) return -1;
+        }
+    }
+};
+
+/** Part `part` of row p by a block. Rows needed are added to sums of their own, to as many as there are warps; sums
+ *  then are added in a fixed order. */
+template <typename T>
+__device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part, part_of_row<T> *shared)
+{
+    constexpr int ENTRIES = part_of_row<T>::ENTRIES, AHEAD = 4;
+    const partitioned_arrays<T> &a = args.d;
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    const int64_t row = a.offsets[p], end = a.offsets[p + 1], first = row + (int64_t)part * ENTRIES,
+                  own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
+    const int count = (int)(end - first < ENTRIES ? end - first : ENTRIES);
+    const bool whole = end - row <= ENTRIES;
+    const int32_t start = a.columns[a.middle[p]];
+    for (int s = thread; s < part_of_row<T>::SLOTS; s += INVERT_THREADS) shared->keys[s] = -1;
+    if (thread == 0) shared->in_group = 0;
+    __syncthreads();
+    int in_group = 0;
+    for (int64_t k = own + thread; k < own_end; k += INVERT_THREADS) in_group += a.own_columns[k] >= start;
+    if (in_group) atomicAdd(&shared->in_group, in_group);
+    for (int i = thread; i < count; i += INVERT_THREADS) {
+        shared->put(a.columns[first + i], i);
+        for (int w = 0; w < INVERT_WARPS; w++) shared->sums[w][i] = T{};
+    }
+    __syncthreads();
+    in_group = shared->in_group;
+    for (int64_t k = own + thread; k < own_end; k += INVERT_THREADS) {
+        const int at = a.own_columns[k] < start ? shared->find(a.own_columns[k]) : -1;
+        if (at >= 0) shared->sums[0][at] = T{} - a.own_values[k];
+    }
+    if (thread == 0 && first + count == end) shared->sums[0][count - 1] = one_of<T>();
+    __syncthreads();
+    /* With fewer rows than warps, several warps take entries of one row. */
+    const int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
+    const int team = warp % teams, in_team = warp / teams * 32 + lane, team_size = INVERT_WARPS / teams * 32;
+    T *const sums = shared->sums[team];
+    const int32_t least = a.columns[first], largest = a.columns[first + count - 1];
+    int number = 0;
+    for (int64_t k0 = own; k0 < own_end && in_group; k0 += 32) {
+        const int32_t mine = k0 + lane < own_end ? a.own_columns[k0 + lane] : -1;
+        for (unsigned left = __ballot_sync(~0u, mine >= start); left; left &= left - 1) {
+            const int from = __ffs((int)left) - 1;
+            const int32_t c = __shfl_sync(~0u, mine, from);
+            if (number++ % teams != team) continue;
+            const T factor = a.own_values[k0 + from];
+            int64_t i = a.offsets[c], last = a.offsets[c + 1];
+            wait_for_row(args, c);
+            if (!whole) i = place_of(a.columns, i, last, least), last = place_of(a.columns, i, last, largest + 1);
+            for (i += in_team; i < last; i += AHEAD * team_size) {
+                T value[AHEAD];
+                int32_t column[AHEAD];
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if (i + u * team_size < last) {
+                        column[u] = a.columns[i + u * team_size];
+                        value[u] = a.values[i + u * team_size];
+                    }
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if (i + u * team_size < last) {
+                        const int at = shared->find(column[u]);
+                        if (at >= 0) sums[at] = sums[at] - factor * value[u];
+                    }
+            }
+            __syncwarp();
+        }
+    }
+    __syncthreads();
+    const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
+    for (int i = thread; i < count; i += INVERT_THREADS) {
+        T sum = shared->sums[0][i];
+        for (int w = 1; w < teams; w++) sum = sum + shared->sums[w][i];
+        a.values[first + i] = sum * inverse;
+    }
+    __syncthreads();
+    if (thread == 0) {
+        release_fence();
+        count_up(&args.finished[p]);
+    }
+}
+
+/** All rows of all groups. Blocks take tasks by tickets, so that what a task waits for is finished or in a running
+ *  block. */
+template <typename T> __global__ void __launch_bounds__(INVERT_THREADS) invert_groups(const invert_args<T> a)
+{
+    __shared__ part_of_row<T> shared;
+    __shared__ unsigned ticket[2];
+    if (threadIdx.x == 0) ticket[0] = atomicAdd(a.ticket, 1u);
+    for (int turn = 0;; turn ^= 1) {
+        __syncthreads();
+        const unsigned now = ticket[turn];
+        if (now >= a.n_tasks) return;
+        if (threadIdx.x == 0) ticket[turn ^ 1] = atomicAdd(a.ticket, 1u);
+        const invert_task task = a.tasks[now];
+        if (task.part >= 0) invert_part(a, a.sorted[task.first], task.part, &shared);
+        else
+            for (int q = threadIdx.x / 32; q < -task.part; q += INVERT_WARPS)
+                invert_short_row(a, a.sorted[task.first + q]);
+    }
+}
+
+/* ------------------------------------------------------------------ growth */
+
+/** visit(row, lane) by `lanes` lanes for each row; all lanes of a warp visit or have row n. */
+template <typename Visit> __device__ void for_rows(int64_t n, int lanes, const Visit &visit)
+{
+    const int64_t step = (int64_t)gridDim.x * blockDim.x / lanes;
+    const int64_t mine = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes, first = mine - threadIdx.x % 32 / lanes;
+    for (int64_t base = first; base < n; base += step) {
+        const int64_t p = base + threadIdx.x % 32 / lanes;
+        visit(p < n ? p : n, (int)threadIdx.x % lanes);
+    }
+}
+
+/** (|T| 1)_p. */
+template <typename T> __global__ void __launch_bounds__(256) measure_rows_of_t(const invert_args<T> args, int lanes)
+{
+    const partitioned_arrays<T> &a = args.d;
+    for_rows(a.n, lanes, [&](int64_t p, int lane) {
+        double size = 0;
+        for (int64_t k = p < a.n ? a.own_offsets[p] + lane : 0, end = p < a.n ? a.own_offsets[p + 1] : 0; k < end;
+             k += lanes)
+            size += absolute(a.own_values[k]);
+        size = sum_over_lanes(size, lanes);
+        if (lane || p == a.n) return;
+        a.sizes[p] = size + (a.pivots ? absolute(a.pivots[p]) : 1);
+        args.finished[p] = 0;
+    });
+}
+
+/** G_p (PARTITION_MOST_GROWTH). */
+template <typename T> __global__ void __launch_bounds__(256) measure_inverses(const invert_args<T> args, int lanes)
+{
+    using R = real_of<T>;
+    constexpr double EPS = sizeof(R) == 4 ? FLT_EPSILON : DBL_EPSILON, LEAST = sizeof(R) == 4 ? FLT_MIN : DBL_MIN,
+                     MOST = sizeof(R) == 4 ? FLT_MAX : DBL_MAX;
+    const partitioned_arrays<T> &a = args.d;
+    for_rows(a.n, lanes, [&](int64_t p, int lane) {
+        double inverse = 0;
+        const int64_t end = p < a.n ? a.offsets[p + 1] : 0, middle = p < a.n ? a.middle[p] : 0;
+        for (int64_t i = p < a.n ? a.offsets[p] + lane : 0; i < end; i += lanes)
+            inverse += absolute(a.values[i]) * (i < middle ? 1 : a.sizes[a.columns[i]]);
+        inverse = sum_over_lanes(inverse, lanes);
+        if (lane || p == a.n) return;
+        const double of_pivot = a.pivots ? absolute(a.pivots[p]) : 1;
+        /* where the reciprocal, or an eps-th part of it, has lost digits */
+        if (!(of_pivot > 1 / (MOST * EPS) && of_pivot < EPS / LEAST)) inverse = INFINITY;
+        a.inverses[p] = inverse;
+    });
+}
+
+/** Which rows are substituted, and how solves read every row. */
+template <typename T> __global__ void __launch_bounds__(256)
+    judge_rows(const invert_args<T> args, int lanes, double most, growth_report *report)
+{
+    const partitioned_arrays<T> &a = args.d;
+    for_rows(a.n, lanes, [&](int64_t p, int lane) {
+        double growth = 0;
+        const int64_t own = p < a.n ? a.own_offsets[p] : 0, end = p < a.n ? a.own_offsets[p + 1] : 0;
+        const int32_t start = p < a.n ? a.columns[a.middle[p]] : 0;
+        for (int64_t k = own + lane; k < end; k += lanes)
+            if (a.own_columns[k] >= start) growth += absolute(a.own_values[k]) * a.inverses[a.own_columns[k]];
+        growth = sum_over_lanes(growth, lanes);
+        if (lane || p == a.n) return;
+        growth = (growth + (a.pivots ? absolute(a.pivots[p]) : 1) * a.inverses[p]) / a.sizes[p];
+        const bool substituted = !(growth <= most);
+        a.rows[p] = substituted ? solved_row{~own, (int32_t)(end - own), (int32_t)(end - own)}
+                                : solved_row{a.offsets[p], (int32_t)(a.middle[p] - a.offsets[p]),
+                                             (int32_t)(a.offsets[p + 1] - a.offsets[p])};
+        if (substituted) atomicAdd(&report->substituted, 1ull);
+        const unsigned long long bits = __double_as_longlong(growth == growth ? growth : INFINITY);
+        if (bits > report->most) atomicMax(&report->most, bits);
+    });
+}
+
+#endif
