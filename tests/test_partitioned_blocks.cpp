@@ -429,7 +429,9 @@ void check_patterns(int64_t n, int per_row, int levels)
     CHECK((int)starts.size() == (n_levels + levels - 1) / levels);
     std::vector<int64_t> middle(n);
     std::vector<int32_t> columns(P.columns.size() + 1);
-    for (int64_t p = 0; p < n; p++) CHECK(rows[p].all == P.offsets[p + 1] - P.offsets[p]);
+    std::vector<int64_t> lengths(n + 1);
+    emulator::launch(2, 64, [&] { take_lengths(n, rows.data(), lengths.data()); });
+    for (int64_t p = 0; p < n; p++) CHECK(lengths[p] == P.offsets[p + 1] - P.offsets[p]);
     emulator::launch(2, 64, [&] {
         move_patterns(n, rows.data(), pool.data(), P.offsets.data(), columns.data(), middle.data());
     });

@@ -2,7 +2,6 @@
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/levelset/levelset.h"
 #include "triangular/cuda/partition.h"
-#include "triangular/cuda/partitioned_solve.h"
 #include "triangular/cuda/pattern.h"
 #include "triangular/cuda/syncfree_rows.h"
 
@@ -129,8 +128,7 @@ void memory_of_partition(const memory_question *q, triangular_bytes *host, trian
     bytes_add(host, 256, (n + 1) * 8 + larger(n * 96, n * 32 + 8));
     bytes_add(device, 0, device_levels_bytes(n) + structure_bytes(q, q->nnz) + sorting_bytes(n, n));
     device_partition_memory(n, entries, device);
-    bytes_add(device, 2 * array(n, 8) + array(n, 16) + array(n, 8) + 1024 + array(entries, q->element), 0);
-    bytes_add(device, partitioned_tasks_bytes(n, entries), array(n / 128 + 8, 4));
+    bytes_add(device, 2 * array(n, 8) + 2 * array(n, 16) + array(n, 8) + 1024 + array(entries, q->element), 0);
     bytes_add(device, numbers_bytes(q), 0);
 }
 

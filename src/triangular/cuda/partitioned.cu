@@ -1,5 +1,6 @@
 /* Partitioned inverses on the GPU: groups of levels and their patterns come from partition.cu; the values of the inverses
- * are made in one launch, in which rows wait for rows; solves are in partitioned_solve.cu. */
+ * are made in one launch, in which rows wait for rows; a solve is a pass over the right-hand sides and one launch for
+ * all groups. */
 #include "triangular/cuda/invert_groups.cuh"
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/partition.h"
@@ -56,16 +57,22 @@ done:
     return status;
 }
 
-trine_status allocate(trine_triangular plan, partitioned_side *d)
+/** Room for what numeric makes. */
+trine_status make_numbers(trine_triangular plan, partitioned_side *d)
 {
+    trine_status status = TRINE_SUCCESS;
     const int64_t n = plan->base.n;
-    return arena_allocate(plan->base.ctx, &d->memory, [&](arena &a) {
+    TRY(arena_allocate(plan->base.ctx, &d->memory, [&](arena &a) {
         d->solved = a.take<solved_row>(n);
         d->sizes = a.take<double>(n), d->inverses = a.take<double>(n);
         d->finished = a.take<unsigned>(n), d->ticket = a.take<unsigned>(1);
         d->report = a.take<growth_report>(1);
         d->values = a.take<char>(d->part.entries * (int64_t)trine_dtype_size(plan->base.dtype));
-    });
+    }));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
+    plan->info.bytes += (int64_t)(d->memory.used + d->part.patterns.used + d->part.order.used);
+done:
+    return status;
 }
 
 trine_status analyse_side(trine_triangular plan, void *pattern, int side)
@@ -83,10 +90,8 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     TRY(partition_most_entries(plan, n, d->base.nnz, ctx->info.memory_bytes, &costs.most_entries));
     TRY(device_partition_make(plan, &d->base, levels, s->n_levels, &costs, &d->part));
     s->n_steps = d->part.n_groups, s->entries = d->part.entries;
-    TRY(allocate(plan, d));
     TRY(partitioned_tasks_make(plan, n, d->part.offsets, &d->of_solves));
-    TRY(device_triangle_allocate_numbers(plan, &d->base));
-    plan->info.bytes += (int64_t)(d->memory.used + d->part.patterns.used + d->part.order.used);
+    TRY(make_numbers(plan, d));
     trine_log(ctx, 3, "triangular: %lld levels in %lld groups, %lld entries for %lld", (long long)s->n_levels,
               (long long)s->n_steps, (long long)s->entries, (long long)(d->base.nnz + n));
     plan->method = TRINE_TRI_PARTITIONED_INVERSE;
@@ -194,7 +199,12 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
                     int64_t *work)
 {
     trine_status status = TRINE_SUCCESS;
+    int64_t entries, tasks;
+    TRY(partition_most_entries(plan, e->n, e->nnz, plan->base.ctx->info.memory_bytes, &entries));
     TRY(device_memory(plan, e, BY_ROWS, memory_of_partition, host, device));
+    tasks = SIDES * (partitioned_tasks_bytes(e->n, partition_full(e->n, entries)) + (e->n / 256 + 2) * 8 + 512);
+    device->kept += tasks, device->peak += tasks;
+    host->peak += (e->n / 256 + 2) * 8;
     *work = (int64_t)partitioned_work_bytes(plan, plan->options.max_nrhs);
 done:
     return status;
