@@ -116,7 +116,7 @@ template <typename T> struct problem {
     std::vector<int32_t> own_columns, columns, order, rank, start;
     std::vector<T> own_values, pivots, values;
     std::vector<solved_row> solved;
-    std::vector<row_task> tasks;
+    std::vector<warp_task> tasks;
     std::vector<double> sizes, inverses;
     std::vector<unsigned> finished;
     std::vector<int32_t> level_of, level_starts; /* of every position; where levels begin */
@@ -252,7 +252,7 @@ template <typename T> void solve(const partitioned_args<T> &a, int blocks)
 template <typename T, int R, int V, int U, int ASK, bool AHEAD>
 void solve_in_one_launch(const partitioned_args<T> &a, bool reordered, std::vector<T> &x, std::vector<T> &next)
 {
-    std::vector<row_task> slots;
+    std::vector<warp_task> slots;
     for (int32_t p = 0, lanes = R; p < a.d.n; lanes = lanes == 32 * SLOTS ? R : 2 * lanes) {
         const int32_t warps = std::max(1, lanes / 32),
                       count = (int32_t)std::min<int64_t>(std::max(1, 32 / lanes), a.d.n - p);

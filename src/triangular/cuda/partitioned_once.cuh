@@ -11,7 +11,7 @@ template <typename T> struct once_args {
     partitioned_arrays<T> d;
     /* SLOTS for each block: rows in the order of positions; count 0: nothing to do. lanes: as many threads share a
      * row; 64 and more are that many warps of a block, side by side, with a multiple of lanes / 32 before them. */
-    const row_task *slots;
+    const warp_task *slots;
     int64_t nrhs, b_row, b_col, x_row, x_col;
     const T *b;              /* alpha B, n x nrhs by position, or NULL: */
     const T *B;              /* read where the order says */
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     __syncthreads();
     if (a.next_x && block_number == 0 && threadIdx.x == 0) *a.next_ticket = ~0u;
     const unsigned tiles = R *V == 1 ? 1 : (unsigned)((a.nrhs + R *V - 1) / (R *V));
-    const row_task task = a.slots[(int64_t)(block_number / tiles) * SLOTS + warp];
+    const warp_task task = a.slots[(int64_t)(block_number / tiles) * SLOTS + warp];
     if (task.count == 0) return;
     const int lanes = task.lanes < 32 ? task.lanes : 32, warps = task.lanes / 32, step = task.lanes / R;
     const int of_row = warps > 1 ? warp % warps : 0, base = lane / lanes * lanes;

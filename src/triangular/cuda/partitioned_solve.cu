@@ -27,15 +27,15 @@ __device__ inline int lanes_of(const packing &how, int64_t entries)
 
 /** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
  *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
-__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, row_task *slots)
+__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, warp_task *slots)
 {
     const int lane = threadIdx.x;
     const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
-    row_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
+    warp_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
     int count = 0;
     auto pad = [&](int multiple) {
         const int to = (count + multiple - 1) / multiple * multiple;
-        if (out && count + lane < to) out[count + lane] = row_task{0, 0, 1};
+        if (out && count + lane < to) out[count + lane] = warp_task{0, 0, 1};
         count = to;
     };
     for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
@@ -52,7 +52,7 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
             if (rows > end - p) rows = (int)(end - p);
         }
         pad(warps);
-        if (out && lane < warps) out[count + lane] = row_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
+        if (out && lane < warps) out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
         count += warps;
         p += rows;
     }
@@ -68,7 +68,7 @@ int64_t partitioned_tasks_bytes(int64_t n, int64_t entries)
 {
     /* A row of w > 1 warps has at least 16 w entries, and fewer than w slots before it that are empty. */
     const int64_t slots = n + entries / 8 + segments_of(n) * SLOTS;
-    return 2 * (slots * (int64_t)sizeof(row_task) + 256);
+    return 2 * (slots * (int64_t)sizeof(warp_task) + 256);
 }
 
 trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int64_t *offsets, partitioned_tasks *out)
@@ -97,7 +97,7 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
         }
     TRY(trine_device_copy_async(ctx, on_device, counts, (size_t)(2 * segments) * sizeof *counts, stream));
     TRY(arena_allocate(ctx, &out->memory, [&](arena &a) {
-        out->one.slots = a.take<row_task>(total[0] * SLOTS), out->many.slots = a.take<row_task>(total[1] * SLOTS);
+        out->one.slots = a.take<warp_task>(total[0] * SLOTS), out->many.slots = a.take<warp_task>(total[1] * SLOTS);
     }));
     out->one.n_blocks = total[0], out->many.n_blocks = total[1];
     for (int i = 0; i < 2; i++)

@@ -8,7 +8,7 @@
 /** What the warps of all blocks do, for one right-hand side and for several (partitioned_once.cuh). */
 struct partitioned_tasks {
     struct {
-        row_task *slots;
+        warp_task *slots;
         int64_t n_blocks;
     } one, many;
     arena memory;            /* holds the slots */
