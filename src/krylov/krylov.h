@@ -70,6 +70,9 @@ struct krylov_backend {
     /** Instruction after instruction for each element, all in one pass over the vectors; then the sums, and the step
      *  that follows. */
     trine_status (*run)(struct krylov_work *work, const krylov_program *program);
+    /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that.
+     *  NULL, or *done false: by programs. */
+    trine_status (*orthogonalize)(struct krylov_work *work, int j, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
     /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
@@ -80,6 +83,7 @@ struct krylov_backend {
 };
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
+trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, bool *done);
 
 /* -------------------------------------------------------------------- plan */
 

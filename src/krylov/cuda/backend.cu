@@ -83,4 +83,4 @@ trine_status look(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_backend krylov_cuda = {scratch_bytes, run, step, find_rows, look, &krylov_cuda_recorder};
+const struct krylov_backend krylov_cuda = {scratch_bytes, run, krylov_cuda_orthogonalize, step, find_rows, look, &krylov_cuda_recorder};

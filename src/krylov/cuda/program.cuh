@@ -52,12 +52,30 @@ int64_t chunk_rows(int64_t n)
 int64_t chunk_count(int64_t n) { return (n + chunk_rows(n) - 1) / chunk_rows(n); }
 int most_dots(int sums) { return sums < MOST_OPERATIONS ? sums : MOST_OPERATIONS; }
 
-/* Scratch: counters, of each column and those of loop.cu, then partial sums. */
+/** Of the blocks that orthogonalize a column (gram_schmidt.cuh). */
+struct meeting {
+    unsigned arrived, passed; /* blocks that have ended a phase; phases whose sums are there */
+    double factor;            /* 1 / norm of the new vector */
+};
+/** Vectors of a basis that gram_schmidt.cuh takes, and chunks of rows whose sums are added apart: a block on each
+ *  multiprocessor of a large device. */
+constexpr int MOST_BASIS = 32, MEETING_CHUNKS = 132, LEAST_UNIT = 256;
+int64_t meeting_chunks(int64_t n, int64_t unit)
+{
+    const int64_t units = (n + unit - 1) / unit;
+    return units < MEETING_CHUNKS ? units : MEETING_CHUNKS;
+}
+
+/* Scratch: counters, of each column and those of loop.cu, meetings, then partial sums. */
 size_t counters_at(int64_t nrhs) { return op_padded((size_t)nrhs * sizeof(unsigned)); }
-size_t counter_bytes(int64_t nrhs) { return counters_at(nrhs) + OP_ALIGNMENT; }
+size_t meetings_at(int64_t nrhs) { return counters_at(nrhs) + OP_ALIGNMENT; }
+size_t counter_bytes(int64_t nrhs) { return meetings_at(nrhs) + op_padded((size_t)nrhs * sizeof(meeting)); }
 size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 {
-    return counter_bytes(nrhs) + (size_t)(nrhs * most_dots(sums) * chunk_count(plan->base.n)) * sizeof(krylov_sum);
+    const int64_t of_programs = most_dots(sums) * chunk_count(plan->base.n),
+                  of_a_basis = (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
+    return counter_bytes(nrhs) +
+           (size_t)(nrhs * (of_programs > of_a_basis ? of_programs : of_a_basis)) * sizeof(krylov_sum);
 }
 
 /* ------------------------------------------------------------------ arithmetic */
@@ -108,12 +126,12 @@ template <typename T> __device__ double second_part(T a)
 }
 
 /** Exponent of the warp's largest part, as frexp has it; *is_finite becomes false where one is not. */
-template <typename T> __device__ int largest_exponent(const T (&x)[EACH], bool *is_finite)
+template <typename T, int N> __device__ int largest_exponent(const T (&x)[N], bool *is_finite)
 {
     double largest = 0;
     int e = 0;
     bool mine = true;
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         mine = mine && isfinite(first_part(x[k])) && isfinite(second_part(x[k]));
         largest = fmax(largest, fmax(fabs(first_part(x[k])), fabs(second_part(x[k]))));
     }
@@ -123,13 +141,13 @@ template <typename T> __device__ int largest_exponent(const T (&x)[EACH], bool *
 }
 
 /** x^H z of the warp where products leave the range of doubles: of both scaled by powers of two. */
-template <typename T> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)[N], const T (&z)[N])
 {
     bool is_finite = true;
     const int ex = largest_exponent(x, &is_finite), ez = largest_exponent(z, &is_finite);
     if (!is_finite) return {NAN, NAN, 0};
     double re = 0, im = 0;
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         const double xr = krylov_shifted(first_part(x[k]), -ex), xi = krylov_shifted(second_part(x[k]), -ex);
         const double zr = krylov_shifted(first_part(z[k]), -ez), zi = krylov_shifted(second_part(z[k]), -ez);
         re += xr * zr + xi * zi;
@@ -139,22 +157,22 @@ template <typename T> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)
 }
 
 /** Is there a product that is not zero by a factor? */
-template <typename T> __device__ bool have_products(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ bool have_products(const T (&x)[N], const T (&z)[N])
 {
     bool any = false;
-    for (int k = 0; k < EACH; k++)
+    for (int k = 0; k < N; k++)
         any = any ||
               ((first_part(x[k]) != 0 || second_part(x[k]) != 0) && (first_part(z[k]) != 0 || second_part(z[k]) != 0));
     return any;
 }
 
 /** x^H z of the warp, in double; all lanes have it. */
-template <typename T> __device__ krylov_sum warp_dot(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ krylov_sum warp_dot(const T (&x)[N], const T (&z)[N])
 {
     constexpr bool squares_are_safe = sizeof(real_of<T>) < sizeof(double);
     double re = 0, im = 0;
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         re += first_part(x[k]) * first_part(z[k]);
         if constexpr (scalar<T>::is_complex) {
             re += second_part(x[k]) * second_part(z[k]);
@@ -300,11 +318,19 @@ __device__ __noinline__ void take_step(krylov_step step, krylov_column *c, const
 /** Partial sums of all chunks, added in an order that depends on their number alone; the warp's lane 0 has it. */
 __device__ krylov_sum add_partials(const krylov_sum *partials, int count)
 {
+    constexpr int AT_ONCE = 5; /* under way together */
     krylov_sum sum = {0, 0, 0};
-    for (int i = threadIdx.x % 32; i < count; i += 32) {
-        const krylov_sum more = {__ldcg(&partials[i].re), __ldcg(&partials[i].im),
-                                 (int64_t)__ldcg((const long long *)&partials[i].exponent)};
-        sum = krylov_sum_add(sum, more);
+    for (int first = threadIdx.x % 32; first < count; first += 32 * AT_ONCE) {
+        krylov_sum more[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int i = first + 32 * k < count ? first + 32 * k : first;
+            more[k] = {__ldcg(&partials[i].re), __ldcg(&partials[i].im),
+                       (int64_t)__ldcg((const long long *)&partials[i].exponent)};
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (first + 32 * k < count) sum = krylov_sum_add(sum, more[k]);
     }
     for (int by = 16; by; by /= 2) {
         const krylov_sum more = {__shfl_down_sync(~0u, sum.re, by), __shfl_down_sync(~0u, sum.im, by),
