@@ -240,16 +240,6 @@ __device__ bool is_last_of_meeting(meeting *m, int chunks)
     return is_last;
 }
 
-/** Until the sums of so many phases are there. */
-__device__ void wait_for_meeting(const meeting *m, int phases)
-{
-    if (threadIdx.x == 0) {
-        while (*(const volatile unsigned *)&m->passed < (unsigned)phases) {}
-        __threadfence();
-    }
-    __syncthreads();
-}
-
 /** Column j of R in shared memory while it is rotated: a step of many short reads, one after another. */
 struct rotated {
     krylov_column column;
@@ -258,13 +248,11 @@ struct rotated {
 };
 __device__ void rotate(krylov_column *c, const krylov_parameters *p, int j, rotated &here)
 {
-    constexpr int WORDS = sizeof(krylov_column) / sizeof(uint64_t);
     const int me = (int)threadIdx.x;
     krylov_scalar *const h = krylov_R(c, j), *const sine = c->sine;
     double *const cosine = c->cosine;
-    if (me < WORDS) ((uint64_t *)&here.column)[me] = ((const uint64_t *)c)[me];
     if (me <= j) here.h[me] = h[me], here.sine[me] = sine[me], here.cosine[me] = cosine[me];
-    __syncthreads();
+    copy_column(&here.column, c);
     if (me == 0) {
         here.column.sine = here.sine;
         here.column.cosine = here.cosine;
@@ -274,7 +262,7 @@ __device__ void rotate(krylov_column *c, const krylov_parameters *p, int j, rota
     }
     __syncthreads();
     if (me <= j) h[me] = here.h[me], sine[me] = here.sine[me], cosine[me] = here.cosine[me];
-    if (me < WORDS) ((uint64_t *)c)[me] = ((const uint64_t *)&here.column)[me];
+    copy_column(c, &here.column);
 }
 
 /** All blocks of the column have ended the phase: the sums, and what the next phase reads. */
@@ -310,7 +298,7 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
         const int me = (int)threadIdx.x;
         const krylov_column *c = &whole.columns[column];
         meeting *m = &whole.meetings[column];
-        if (PHASE > whole.first) wait_for_meeting(m, PHASE);
+        if (PHASE > whole.first) wait_for_count(&m->passed, PHASE);
         if (PHASE == PROJECT_AGAIN || PHASE == MEASURE) {
             __syncthreads();
             if (me <= whole.j) {
