@@ -102,6 +102,7 @@ struct trine_krylov_s {
     trine_dense reference;
     const char *reason;  /* who makes the loop, and why */
     bool records;        /* the device does; atomic, since a solve may find that it cannot */
+    bool unrolls;        /* see trine_krylov_unroll */
     int64_t looks;       /* how often the host has waited for columns; atomic */
 };
 
