@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/test_interface.h"
 #include "precond.h"
 
 enum { SETUPS = 3, SOLVES = 3, TIMED_STEPS = 2 * PRECOND_RESTART };
@@ -203,7 +204,13 @@ static trine_status time_parts(const precond_problem *p, const precond_recipe *r
     const trine_krylov_options o = {.max_iterations = TIMED_STEPS, .rtol = 1e-300};
     trine_krylov_info info;
     bench_time time;
-    double host_ms;
+    double host_ms, kernels_ms;
+    if (p->b->device.space == TRINE_DEVICE) {
+        TRY(precond_make_solver(p, r, &o, run));
+        trine_krylov_unroll(run->solver);
+        TRY(time_steps(p, run, &kernels_ms));
+        bench_record_add_number(record, "kernels_step_ms", kernels_ms);
+    }
     TRY(precond_make_solver(p, r, &o, run));
     TRY(time_steps(p, run, step_ms));
     TRY(trine_krylov_get_info(run->solver, &info));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "emulator/cuda_block.h"
-#include "krylov/cuda/program.cuh"
+#include "krylov/cuda/gram_schmidt.cuh"
 
 namespace {
 
@@ -31,20 +31,62 @@ template <class F> void for_dtype(trine_dtype t, F f)
     else f(complex_of<double>());
 }
 
-int launches, tiles_of_a_chunk = 1;
+int launches, several, tiles_of_a_chunk = 1;
 
-trine_status run(struct krylov_work *w, const krylov_program *p)
+/** Several passes are one launch where a column has one block, which waits for no other. */
+trine_status run(struct krylov_work *w, const krylov_program *programs, int count)
 {
-    program_arguments a = arguments_of(w, p);
+    program_arguments a = arguments_of(w);
     a.chunk_rows = (int64_t)tiles_of_a_chunk * TILE;
     a.chunks = (int)((a.n + a.chunk_rows - 1) / a.chunk_rows);
-    for (int k = 0; k < p->count; launches++) {
-        k = translate(p, k, &a);
-        for_dtype(p->dtype, [&](auto number) {
+    const auto launch = [&] {
+        launches++;
+        for_dtype(programs->dtype, [&](auto number) {
             using T = decltype(number);
             emulator::launch((int)w->nrhs * a.chunks, THREADS, [&a] { run_program<T>(a); });
         });
+    };
+    if (count > 1 && a.chunks == 1 && add_passes(&a, programs, count)) {
+        several++;
+        launch();
+        return TRINE_SUCCESS;
     }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < programs[i].count; launch()) {
+            a.passes = 0;
+            k = add_pass(&a, &programs[i], k);
+        }
+    return TRINE_SUCCESS;
+}
+
+/** Phases of a cooperative launch, where one block has all items, or one after another. */
+bool together;
+int orthogonalizations;
+template <typename T, int NV> void orthogonalize_by(basis_arguments a, int64_t nrhs)
+{
+    set_items<T, NV>(&a, nrhs);
+    const bool as_one = together && a.items <= MOST_ITEMS;
+    for (int phase = as_one ? NORMALIZE : PROJECT; phase <= NORMALIZE; phase++) {
+        a.first = as_one ? PROJECT : phase, a.last = phase;
+        emulator::launch(as_one ? 1 : (int)a.items, shape<T, NV>::THREADS, [&a] { orthogonalize<T, NV>(a); });
+    }
+    orthogonalizations++;
+}
+trine_status orthogonalize_all(struct krylov_work *w, int j, bool *done)
+{
+    const int vectors = kernel_vectors(w->plan->inner, j + 1);
+    *done = vectors > 0;
+    for_dtype(w->plan->inner, [&](auto number) {
+        using T = decltype(number);
+        const basis_arguments a = basis_of(w, j);
+        if (vectors == 4) orthogonalize_by<T, 4>(a, w->nrhs);
+        if (vectors == 8) orthogonalize_by<T, 8>(a, w->nrhs);
+        if (vectors == 12) orthogonalize_by<T, 12>(a, w->nrhs);
+        if (vectors == 16) orthogonalize_by<T, 16>(a, w->nrhs);
+        if (vectors == 20) orthogonalize_by<T, 20>(a, w->nrhs);
+        if constexpr (sizeof(T) < 16)
+            if (vectors == 32) orthogonalize_by<T, 32>(a, w->nrhs);
+    });
     return TRINE_SUCCESS;
 }
 
@@ -110,7 +152,7 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, look, &recorder};
+const struct krylov_backend emulated = {scratch_bytes, run, orthogonalize_all, step, find_rows, look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 
@@ -260,6 +302,24 @@ int main()
     p.options.restart = 33;
     p.options.rtol = 1e-14;
     compare(ctx, TRINE_D, p);
+    /* a basis as long as the restart by default, in phases of one launch; vectors of several chunks, all launches */
+    for (int t = TRINE_S; t <= TRINE_Z; t++) {
+        together = t % 2 == 0;
+        p = problem_of(30, 0);
+        p.options.restart = 0;
+        p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-6 : 1e-14;
+        compare(ctx, (trine_dtype)t, p);
+    }
+    for (int one = 0; one < 2; one++) {
+        together = one;
+        p = problem_of(2077, one);
+        p.options.max_iterations = 5;
+        p.options.restart = 0;
+        p.options.rtol = 1e-5;
+        p.scale = one ? 0x1p-900 : 1;
+        compare(ctx, one ? TRINE_D : TRINE_C, p);
+    }
+    together = false;
     /* several blocks, of one tile and of two */
     for (tiles_of_a_chunk = 1; tiles_of_a_chunk <= 2; tiles_of_a_chunk++) {
         p = problem_of(2 * TILE + 77, 3);
@@ -267,7 +327,7 @@ int main()
         compare(ctx, TRINE_D, p);
     }
     OK(trine_context_destroy(&ctx));
-    CHECK(recorded > 0);
+    CHECK(recorded > 0 && several > 0 && orthogonalizations > 0);
     printf("ok, %d launches\n", launches);
     return 0;
 }

@@ -304,6 +304,34 @@ static void recorded_loops_are_used_again(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** The steps of a solve that takes all it may, without conditions, are those with them. */
+static void unrolled_loops_take_the_same_steps(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    scene s = open_scene(hermitian_system(ctx, TRINE_D, N, true, 91), TRINE_D, 92);
+    for (trine_krylov_method m = TRINE_KRYLOV_GMRES; m <= TRINE_KRYLOV_MINRES; m++) {
+        const trine_krylov_options o = {
+            .method = m, .restart = m <= TRINE_KRYLOV_FGMRES ? 4 : 0, .rtol = 1e-300, .max_iterations = 9};
+        double x[2][N];
+        trine_krylov_result r[2];
+        for (int unrolled = 0; unrolled < 2; unrolled++) {
+            trine_krylov k;
+            const trine_dense B = block(s.b, N, 1), X = block(x[unrolled], N, 1);
+            OK(trine_krylov_create(ctx, &k, s.a, s.m, &o));
+            if (unrolled) trine_krylov_unroll(k);
+            assert_int_equal(solve(k, &B, &X, NULL), TRINE_ERR_NO_CONVERGENCE);
+            expect_loop(k, "device");
+            OK(trine_krylov_get_result(k, 0, &r[unrolled], NULL));
+            OK(trine_krylov_destroy(&k));
+        }
+        assert_true(r[0].steps == 9 && r[1].steps == 9 && r[0].residual == r[1].residual);
+        assert_memory_equal(x[0], x[1], sizeof x[0]);
+    }
+    close_scene(&s);
+    OK(trine_context_destroy(&ctx));
+}
+
 /** A caller's function cannot be recorded: the host makes the loop, and says so. */
 static void callbacks_leave_the_loop_to_the_host(void **state)
 {
@@ -326,9 +354,10 @@ static void callbacks_leave_the_loop_to_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_method_takes_the_same_steps), cmocka_unit_test(cycles_in_single_precision),
-        cmocka_unit_test(preconditioners_take_turns),        cmocka_unit_test(outcomes_are_the_same),
-        cmocka_unit_test(recorded_loops_are_used_again),     cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
+        cmocka_unit_test(every_method_takes_the_same_steps),  cmocka_unit_test(cycles_in_single_precision),
+        cmocka_unit_test(preconditioners_take_turns),         cmocka_unit_test(outcomes_are_the_same),
+        cmocka_unit_test(recorded_loops_are_used_again),      cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
+        cmocka_unit_test(unrolled_loops_take_the_same_steps),
     };
     return TEST_MAIN(tests);
 }

@@ -177,3 +177,5 @@ done:
 }
 
 int64_t trine_krylov_looks(trine_krylov plan) { return __atomic_load_n(&plan->looks, __ATOMIC_RELAXED); }
+
+void trine_krylov_unroll(trine_krylov plan) { plan->unrolls = true; }

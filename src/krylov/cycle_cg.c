@@ -9,14 +9,14 @@ static trine_status step(struct krylov_work *w, int j)
     void *r = w->V[V_R], *p = w->V[V_P], *q = w->V[V_Q], *z = has_M ? w->V[V_Z] : r;
     TRY(krylov_apply_A(w, KRYLOV_RUNNING, p, q));
     krylov_dot(w, 0, p, q);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0));
+    krylov_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0);
     krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);
     if (has_M) {
         TRY(krylov_then_M(w, KRYLOV_RUNNING, r, z));
         krylov_dot(w, 1, r, z);
     }
     krylov_dot(w, 0, r, r);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_BETA, 0));
+    krylov_then(w, KRYLOV_RUNNING, KRYLOV_CG_BETA, 0);
     krylov_keep(w);
     krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
     krylov_combine(w, p, C_BETA, p, C_ONE, z);

@@ -19,6 +19,12 @@ static void project(struct krylov_work *w, int j)
 static trine_status orthogonalize(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
+    bool done = false;
+    if (w->plan->backend->orthogonalize) {
+        w->is_fresh = false;
+        TRY(w->plan->backend->orthogonalize(w, j, &done));
+        if (done) return TRINE_SUCCESS;
+    }
     project(w, j);
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_FIRST, j));
     subtract(w, j, 0);

@@ -24,12 +24,12 @@ static trine_status step(struct krylov_work *w, int j)
     TRY(krylov_apply_A(w, KRYLOV_RUNNING, u.z, az));
     krylov_dot(w, 0, u.z, az);
     krylov_dot(w, 1, az, az);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_LANCZOS, 0));
+    krylov_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_LANCZOS, 0);
     krylov_combine(w, u.last_v, C_V, az, C_V2, u.last_v); /* the next v */
     krylov_combine(w, u.last_v, C_V1, u.v, C_ONE, u.last_v);
     if (has_M) TRY(krylov_then_M(w, KRYLOV_RUNNING, u.last_v, u.next_z));
     krylov_dot(w, 0, u.last_v, u.next_z);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_ROTATE, 0));
+    krylov_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_ROTATE, 0);
     krylov_combine(w, u.last_w, C_W, u.z, C_W2, u.last_w);
     krylov_combine(w, u.last_w, C_W1, u.w, C_ONE, u.last_w);
     krylov_combine(w, w->d, C_D, u.last_w, C_ONE, w->d);

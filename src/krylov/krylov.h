@@ -39,6 +39,7 @@ typedef struct {
     const void *x, *z; /* z NULL: no second term */
 } krylov_instruction;
 
+/** A pass over the vectors. */
 typedef struct {
     trine_dtype dtype; /* of y, and of x and z unless from_other */
     unsigned flags;    /* columns that have all of them */
@@ -47,6 +48,7 @@ typedef struct {
     int count;
     krylov_instruction *instructions;
 } krylov_program;
+enum { KRYLOV_MOST_PASSES = 4 };
 
 enum { KRYLOV_MOST_TURNS = 32 };
 
@@ -67,9 +69,11 @@ struct krylov_recorder {
 
 struct krylov_backend {
     size_t (*scratch_bytes)(const struct trine_krylov_s *plan, int64_t nrhs, int sums);
-    /** Instruction after instruction for each element, all in one pass over the vectors; then the sums, and the step
-     *  that follows. */
-    trine_status (*run)(struct krylov_work *work, const krylov_program *program);
+    /** Pass after pass: instruction after instruction for each element; then the sums, and the step that follows. */
+    trine_status (*run)(struct krylov_work *work, const krylov_program *programs, int count);
+    /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that.
+     *  NULL, or *done false: by programs. */
+    trine_status (*orthogonalize)(struct krylov_work *work, int j, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
     /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
@@ -80,6 +84,7 @@ struct krylov_backend {
 };
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
+trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, bool *done);
 
 /* -------------------------------------------------------------------- plan */
 
@@ -97,6 +102,7 @@ struct trine_krylov_s {
     trine_dense reference;
     const char *reason;  /* who makes the loop, and why */
     bool records;        /* the device does; atomic, since a solve may find that it cannot */
+    bool unrolls;        /* see trine_krylov_unroll */
     int64_t looks;       /* how often the host has waited for columns; atomic */
 };
 
@@ -123,7 +129,8 @@ struct krylov_work {
     krylov_column *own_columns; /* where steps are taken; on the CPU the same */
     bool is_fresh;              /* what the host reads is how they are */
     int64_t *reported;          /* steps of each that the monitor has seen */
-    krylov_program program;
+    krylov_program program[KRYLOV_MOST_PASSES]; /* passes that are complete, and the one that is put together */
+    int passes;
     int most_instructions, most_sums;
     void *scratch;              /* the backend's */
     int64_t steps;              /* of all cycles: whose turn it is of M's that alternate */
@@ -160,6 +167,8 @@ trine_status krylov_run(struct krylov_work *w, unsigned flags);
 trine_status krylov_run_outer(struct krylov_work *w, unsigned flags);
 /** The same, and then a step of these columns. */
 trine_status krylov_run_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
+/** The same, where another program of these columns comes next and nothing between: a GPU then has one launch for both. */
+void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
 /** A step alone. */
 trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, int j);
 /** Afterwards the host reads the columns as they are. */

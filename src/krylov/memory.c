@@ -105,7 +105,7 @@ static bool lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct kryl
     place_columns(p, l, nrhs, counts ? NULL : w->columns);
     w->reported = place(h, nrhs, sizeof *w->reported);
     w->most_sums = count_sums(p);
-    w->program.instructions = place(h, 2 * (int64_t)count_sums(p) + 8, sizeof *w->program.instructions);
+    w->program[0].instructions = place(h, 2 * (int64_t)count_sums(p) + 8, sizeof *w->program[0].instructions);
     w->scratch = place(l, 1, plan->backend->scratch_bytes(plan, nrhs, count_sums(p)));
     return true;
 }

@@ -14,7 +14,8 @@
 static krylov_instruction *add(struct krylov_work *w, krylov_instruction i)
 {
     i.need = -1;
-    krylov_instruction *added = &w->program.instructions[w->program.count++];
+    krylov_program *p = &w->program[w->passes];
+    krylov_instruction *added = &p->instructions[p->count++];
     *added = i;
     return added;
 }
@@ -29,15 +30,30 @@ void krylov_dot(struct krylov_work *w, int sum, const void *x, const void *z)
     add(w, (krylov_instruction){.kind = KRYLOV_DOT, .a = sum, .x = x, .z = z});
 }
 
+static void forget_programs(struct krylov_work *w) { w->passes = w->program[0].count = 0; }
+
+static void end_pass(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
+{
+    krylov_program *p = &w->program[w->passes++];
+    p->dtype = t;
+    p->flags = flags;
+    p->then = then;
+    p->j = j;
+    if (then) w->is_fresh = false;
+}
+void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j)
+{
+    const krylov_program *p = &w->program[w->passes];
+    end_pass(w, w->plan->inner, flags, step, j);
+    w->program[w->passes].instructions = p->instructions + p->count;
+    w->program[w->passes].count = 0;
+}
+
 static trine_status run(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
 {
-    w->program.dtype = t;
-    w->program.flags = flags;
-    w->program.then = then;
-    w->program.j = j;
-    const trine_status status = w->plan->backend->run(w, &w->program);
-    w->program.count = 0;
-    if (then) w->is_fresh = false;
+    end_pass(w, t, flags, then, j);
+    const trine_status status = w->plan->backend->run(w, w->program, w->passes);
+    forget_programs(w);
     return status;
 }
 trine_status krylov_run(struct krylov_work *w, unsigned flags)
@@ -290,7 +306,7 @@ static trine_status stop_all(struct krylov_work *w, trine_status status)
         w->failure = status;
         snprintf(w->sentence, sizeof w->sentence, "%s", trine_last_error());
     }
-    w->program.count = 0;
+    forget_programs(w);
     return krylov_do(w, KRYLOV_FAIL, KRYLOV_OPEN, 0);
 }
 
@@ -320,7 +336,7 @@ static trine_status iterate(struct krylov_work *w, bool use_guess)
 {
     trine_status status = TRINE_SUCCESS;
     w->steps = 0;
-    w->program.count = 0;
+    forget_programs(w);
     w->failure = TRINE_SUCCESS;
     TRY(begin(w, use_guess));
     status = compute_residual(w, true, !use_guess);

@@ -144,9 +144,9 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_FAIL: krylov_stop(c, TRINE_OUTCOME_CALLBACK_FAILED); break;
     case KRYLOV_END_WITHOUT_RESIDUAL: krylov_end_without_residual(c, j); break;
     case KRYLOV_GMRES_START: krylov_gmres_start(c, p); break;
-    case KRYLOV_GMRES_FIRST: krylov_gmres_first(c, p, j); break;
-    case KRYLOV_GMRES_SECOND: krylov_gmres_second(c, p, j); break;
-    case KRYLOV_GMRES_ROTATE: krylov_gmres_rotate(c, p, j); break;
+    case KRYLOV_GMRES_FIRST: krylov_gmres_projected(c, p, j, 0); break;
+    case KRYLOV_GMRES_SECOND: krylov_gmres_projected(c, p, j, 1); break;
+    case KRYLOV_GMRES_ROTATE: krylov_gmres_rotate(c, p, j, krylov_R(c, j)); break;
     case KRYLOV_GMRES_SOLVE: krylov_gmres_solve(c, p); break;
     case KRYLOV_CG_START: krylov_cg_start(c); break;
     case KRYLOV_CG_ALPHA: krylov_cg_alpha(c); break;

@@ -41,29 +41,23 @@ KRYLOV_BOTH void krylov_gmres_start(krylov_column *c, const krylov_parameters *p
     if (c->start_norm == 0) krylov_stop(c, TRINE_OUTCOME_STAGNATION); /* M is singular */
 }
 
-KRYLOV_BOTH void krylov_gmres_first(krylov_column *c, const krylov_parameters *p, int j)
+/** Entry k of column j: the projection on vector k of the first pass (0), and what the second (1) adds to it. */
+KRYLOV_BOTH void krylov_gmres_project(krylov_column *c, const krylov_parameters *p, int j, int k, int pass,
+                                      krylov_sum sum)
 {
-    krylov_scalar *h = krylov_R(c, j);
-    for (int k = 0; k <= j; k++) {
-        h[k] = krylov_sum_value(c->sums[k]);
-        c->coefficients[krylov_pass(p, 0) + k] = krylov_minus(h[k]);
-    }
+    krylov_scalar *h = krylov_R(c, j) + k;
+    const krylov_scalar value = krylov_sum_value(sum);
+    *h = pass ? krylov_add(*h, value) : value;
+    c->coefficients[krylov_pass(p, pass) + k] = krylov_minus(value);
+}
+KRYLOV_BOTH void krylov_gmres_projected(krylov_column *c, const krylov_parameters *p, int j, int pass)
+{
+    for (int k = 0; k <= j; k++) krylov_gmres_project(c, p, j, k, pass, c->sums[k]);
 }
 
-KRYLOV_BOTH void krylov_gmres_second(krylov_column *c, const krylov_parameters *p, int j)
+/** The entry (j+1, j) is known: column j of R, h, and the new estimate. */
+KRYLOV_BOTH void krylov_gmres_rotate(krylov_column *c, const krylov_parameters *p, int j, krylov_scalar *h)
 {
-    krylov_scalar *h = krylov_R(c, j);
-    for (int k = 0; k <= j; k++) {
-        const krylov_scalar more = krylov_sum_value(c->sums[k]);
-        h[k] = krylov_add(h[k], more);
-        c->coefficients[krylov_pass(p, 1) + k] = krylov_minus(more);
-    }
-}
-
-/** The entry (j+1, j) is known: column j of R, and the new estimate. */
-KRYLOV_BOTH void krylov_gmres_rotate(krylov_column *c, const krylov_parameters *p, int j)
-{
-    krylov_scalar *h = krylov_R(c, j);
     double below = krylov_sum_root(c->sums[0]), largest = below;
     for (int k = 0; k <= j; k++) largest = fmax(largest, krylov_size(h[k]));
     bool is_finite = isfinite(below);

@@ -93,7 +93,7 @@ static trine_status step(struct krylov_work *w, krylov_step which, unsigned flag
 
 /** On the context's helpers, which products are made on as well: two sets of threads would wait for each other's
  *  cores. */
-static trine_status run(struct krylov_work *w, const krylov_program *p)
+static trine_status run_one(struct krylov_work *w, const krylov_program *p)
 {
     trine_context ctx = w->plan->base.ctx;
     const int64_t n = w->plan->base.n, worth_waking = 200000, several = 20000; /* elements, an instruction each */
@@ -115,6 +115,13 @@ static trine_status find_rows(struct krylov_work *w, const void *x)
         if (krylov_needs_row(&w->columns[i]))
             w->columns[i].row = find[t]((const char *)x + (size_t)i * size, w->plan->base.n);
     return TRINE_SUCCESS;
+}
+
+static trine_status run(struct krylov_work *w, const krylov_program *programs, int count)
+{
+    trine_status status = TRINE_SUCCESS;
+    for (int k = 0; k < count && !status; k++) status = run_one(w, &programs[k]);
+    return status;
 }
 
 const struct krylov_backend krylov_cpu = {

@@ -1,32 +1,68 @@
 /* Programs and steps on a GPU: launches, and what the host reads. */
-#include "core/gpu.h"
+#include "core/gpu_launch.cuh"
+#include "core/gpu_limits.h"
 #include "krylov/cuda/program.cuh"
 
 namespace {
 
-using program_kernel = void (*)(program_arguments);
-const program_kernel kernels[] = {nullptr, run_program<float>, run_program<double>, run_program<complex_of<float>>,
-                                  run_program<complex_of<double>>};
-
-trine_status launch(struct krylov_work *w, trine_dtype t, const program_arguments &a)
+/** The kernel with one argument; `together`: its blocks meet. */
+template <typename T> trine_status launch_program(unsigned blocks, bool together, gpuStream_t stream,
+                                                  const program_arguments &a)
 {
-    int saved;
-    trine_device_enter(w->plan->base.ctx, &saved);
-    kernels[t]<<<(unsigned)(w->nrhs * a.chunks), THREADS, 0, (gpuStream_t)w->stream>>>(a);
-    const trine_status status = GPU_LAUNCHED("run_program");
-    trine_device_leave(w->plan->base.ctx, saved);
-    return status;
+#ifndef __HIP__
+    if (together) {
+        gpuLaunchAttribute cooperative = {};
+        gpuLaunchConfig_t config = {};
+        cooperative.id = gpuLaunchAttributeCooperative;
+        cooperative.val.cooperative = 1;
+        config.gridDim = dim3(blocks), config.blockDim = dim3(THREADS), config.stream = stream;
+        config.attrs = &cooperative, config.numAttrs = 1;
+        return GPU((launch_kernel<run_program<T>>(config, a)));
+    }
+#endif
+    return GPU((launch_kernel<run_program<T>>(blocks, THREADS, stream, a)));
 }
 
-trine_status run(struct krylov_work *w, const krylov_program *p)
+trine_status launch(struct krylov_work *w, trine_dtype t, bool together, const program_arguments &a)
+{
+    static trine_status (*const of_dtype[])(unsigned, bool, gpuStream_t, const program_arguments &) = {
+        nullptr, launch_program<float>, launch_program<double>, launch_program<complex_of<float>>,
+        launch_program<complex_of<double>>};
+    return of_dtype[t]((unsigned)(w->nrhs * a.chunks), together, (gpuStream_t)w->stream, a);
+}
+
+/** Do all blocks find room on the device at once? The kernel's bounds are two on a multiprocessor. */
+bool can_meet(const struct krylov_work *w, const program_arguments &a)
+{
+#ifdef __HIP__
+    (void)w, (void)a;
+    return false;
+#else
+    gpu_limits limits;
+    return !trine_gpu_limits(&limits) && limits.cooperative &&
+           w->nrhs * a.chunks <= 2 * multiprocessors_of((gpuStream_t)w->stream, limits.multiprocessors);
+#endif
+}
+
+trine_status run(struct krylov_work *w, const krylov_program *programs, int count)
 {
     trine_status status = TRINE_SUCCESS;
-    program_arguments a = arguments_of(w, p);
-    for (int k = 0; k < p->count;) {
-        k = translate(p, k, &a);
-        TRY(launch(w, p->dtype, a));
+    program_arguments a = arguments_of(w);
+    int saved;
+    if (!w->nrhs) return TRINE_SUCCESS;
+    trine_device_enter(w->plan->base.ctx, &saved);
+    if (count > 1 && can_meet(w, a) && add_passes(&a, programs, count)) {
+        status = launch(w, programs->dtype, true, a);
+        goto done;
     }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < programs[i].count;) {
+            a.passes = 0;
+            k = add_pass(&a, &programs[i], k);
+            TRY(launch(w, programs[i].dtype, false, a));
+        }
 done:
+    trine_device_leave(w->plan->base.ctx, saved);
     return status;
 }
 
@@ -83,4 +119,5 @@ trine_status look(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_backend krylov_cuda = {scratch_bytes, run, step, find_rows, look, &krylov_cuda_recorder};
+const struct krylov_backend krylov_cuda = {scratch_bytes, run,  krylov_cuda_orthogonalize, step,
+                                           find_rows,     look, &krylov_cuda_recorder};

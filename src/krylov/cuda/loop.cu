@@ -16,6 +16,7 @@ struct recording {
     gpuStream_t streams[MOST_LEVELS];
     gpuStream_t own; /* of the solve, while it is recorded */
     int level;
+    bool is_in_cycle; /* of a solve that is unrolled */
     gpuGraphExec_t ready;
 };
 
@@ -104,8 +105,23 @@ done:
     return status;
 }
 
+/** For measurements: the steps of a solve that takes as many as it may, one after another, with no condition. */
+trine_status unroll(struct krylov_work *w, int period, krylov_body body)
+{
+    trine_status status = TRINE_SUCCESS;
+    const krylov_parameters *p = &w->plan->parameters;
+    recording *r = (recording *)w->recording;
+    const int64_t of_cycle = krylov_is_gmres(p) && p->restart < p->max_steps ? p->restart : p->max_steps,
+                  cycles = (p->max_steps + of_cycle - 1) / of_cycle, count = r->is_in_cycle ? of_cycle : cycles;
+    r->is_in_cycle = true;
+    for (int64_t k = 0; k < count && !status; k++) status = body(w, (int)(k % period));
+    r->is_in_cycle = false;
+    return status;
+}
+
 trine_status loop(struct krylov_work *w, int period, krylov_body body)
 {
+    if (w->plan->unrolls) return unroll(w, period, body);
     return record_conditional(w, true, [=](gpuCondition again) {
         trine_status status = body(w, 0);
         for (int j = 1; !status && j < period; j++)

@@ -30,17 +30,30 @@ struct operation {
     bool begins_four; /* it and the three after it: y := y + a_k x_k, or x_k^H z, with one y or z */
 };
 
+/** Of the blocks of a column, in launches of several passes. */
+struct meeting {
+    unsigned arrived, passed; /* blocks that have ended a phase; phases whose sums are there */
+    unsigned run, unused;     /* passes of programs that are done, of all launches of several */
+    double factor;            /* 1 / norm of the new vector */
+};
+/** A pass of a launch: operations up to `end`. */
+struct pass_arguments {
+    int end, dots;
+    unsigned flags;
+    krylov_step then;
+    int j;
+};
+
 struct program_arguments {
     operation operations[MOST_OPERATIONS];
+    pass_arguments pass[KRYLOV_MOST_PASSES];
     krylov_parameters parameters;
     krylov_column *columns;
     krylov_sum *partials; /* of a column: for each dot those of all chunks */
     unsigned *arrived;    /* blocks of each column */
+    meeting *meetings;
     int64_t n, stride, chunk_rows;
-    int count, dots, most_dots, chunks;
-    unsigned flags;
-    krylov_step then;
-    int j;
+    int passes, most_dots, chunks;
 };
 static_assert(sizeof(program_arguments) <= 4096, "more than a kernel takes with every driver");
 
@@ -52,12 +65,25 @@ int64_t chunk_rows(int64_t n)
 int64_t chunk_count(int64_t n) { return (n + chunk_rows(n) - 1) / chunk_rows(n); }
 int most_dots(int sums) { return sums < MOST_OPERATIONS ? sums : MOST_OPERATIONS; }
 
-/* Scratch: counters, of each column and those of loop.cu, then partial sums. */
+/** Vectors of a basis that gram_schmidt.cuh takes, and chunks of rows whose sums are added apart: a block on each
+ *  multiprocessor of a large device. */
+constexpr int MOST_BASIS = 32, MEETING_CHUNKS = 132, LEAST_UNIT = 256;
+int64_t meeting_chunks(int64_t n, int64_t unit)
+{
+    const int64_t units = (n + unit - 1) / unit;
+    return units < MEETING_CHUNKS ? units : MEETING_CHUNKS;
+}
+
+/* Scratch: counters, of each column and those of loop.cu, meetings, then partial sums. */
 size_t counters_at(int64_t nrhs) { return op_padded((size_t)nrhs * sizeof(unsigned)); }
-size_t counter_bytes(int64_t nrhs) { return counters_at(nrhs) + OP_ALIGNMENT; }
+size_t meetings_at(int64_t nrhs) { return counters_at(nrhs) + OP_ALIGNMENT; }
+size_t counter_bytes(int64_t nrhs) { return meetings_at(nrhs) + op_padded((size_t)nrhs * sizeof(meeting)); }
 size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 {
-    return counter_bytes(nrhs) + (size_t)(nrhs * most_dots(sums) * chunk_count(plan->base.n)) * sizeof(krylov_sum);
+    const int64_t of_programs = most_dots(sums) * chunk_count(plan->base.n),
+                  of_a_basis = (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
+    return counter_bytes(nrhs) +
+           (size_t)(nrhs * (of_programs > of_a_basis ? of_programs : of_a_basis)) * sizeof(krylov_sum);
 }
 
 /* ------------------------------------------------------------------ arithmetic */
@@ -108,12 +134,12 @@ template <typename T> __device__ double second_part(T a)
 }
 
 /** Exponent of the warp's largest part, as frexp has it; *is_finite becomes false where one is not. */
-template <typename T> __device__ int largest_exponent(const T (&x)[EACH], bool *is_finite)
+template <typename T, int N> __device__ int largest_exponent(const T (&x)[N], bool *is_finite)
 {
     double largest = 0;
     int e = 0;
     bool mine = true;
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         mine = mine && isfinite(first_part(x[k])) && isfinite(second_part(x[k]));
         largest = fmax(largest, fmax(fabs(first_part(x[k])), fabs(second_part(x[k]))));
     }
@@ -123,13 +149,13 @@ template <typename T> __device__ int largest_exponent(const T (&x)[EACH], bool *
 }
 
 /** x^H z of the warp where products leave the range of doubles: of both scaled by powers of two. */
-template <typename T> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)[N], const T (&z)[N])
 {
     bool is_finite = true;
     const int ex = largest_exponent(x, &is_finite), ez = largest_exponent(z, &is_finite);
     if (!is_finite) return {NAN, NAN, 0};
     double re = 0, im = 0;
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         const double xr = krylov_shifted(first_part(x[k]), -ex), xi = krylov_shifted(second_part(x[k]), -ex);
         const double zr = krylov_shifted(first_part(z[k]), -ez), zi = krylov_shifted(second_part(z[k]), -ez);
         re += xr * zr + xi * zi;
@@ -139,22 +165,22 @@ template <typename T> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)
 }
 
 /** Is there a product that is not zero by a factor? */
-template <typename T> __device__ bool have_products(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ bool have_products(const T (&x)[N], const T (&z)[N])
 {
     bool any = false;
-    for (int k = 0; k < EACH; k++)
+    for (int k = 0; k < N; k++)
         any = any ||
               ((first_part(x[k]) != 0 || second_part(x[k]) != 0) && (first_part(z[k]) != 0 || second_part(z[k]) != 0));
     return any;
 }
 
 /** x^H z of the warp, in double; all lanes have it. */
-template <typename T> __device__ krylov_sum warp_dot(const T (&x)[EACH], const T (&z)[EACH])
+template <typename T, int N> __device__ krylov_sum warp_dot(const T (&x)[N], const T (&z)[N])
 {
     constexpr bool squares_are_safe = sizeof(real_of<T>) < sizeof(double);
     double re = 0, im = 0;
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
+    for (int k = 0; k < N; k++) {
         re += first_part(x[k]) * first_part(z[k]);
         if constexpr (scalar<T>::is_complex) {
             re += second_part(x[k]) * second_part(z[k]);
@@ -300,11 +326,19 @@ __device__ __noinline__ void take_step(krylov_step step, krylov_column *c, const
 /** Partial sums of all chunks, added in an order that depends on their number alone; the warp's lane 0 has it. */
 __device__ krylov_sum add_partials(const krylov_sum *partials, int count)
 {
+    constexpr int AT_ONCE = 5; /* under way together */
     krylov_sum sum = {0, 0, 0};
-    for (int i = threadIdx.x % 32; i < count; i += 32) {
-        const krylov_sum more = {__ldcg(&partials[i].re), __ldcg(&partials[i].im),
-                                 (int64_t)__ldcg((const long long *)&partials[i].exponent)};
-        sum = krylov_sum_add(sum, more);
+    for (int first = threadIdx.x % 32; first < count; first += 32 * AT_ONCE) {
+        krylov_sum more[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int i = first + 32 * k < count ? first + 32 * k : first;
+            more[k] = {__ldcg(&partials[i].re), __ldcg(&partials[i].im),
+                       (int64_t)__ldcg((const long long *)&partials[i].exponent)};
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (first + 32 * k < count) sum = krylov_sum_add(sum, more[k]);
     }
     for (int by = 16; by; by /= 2) {
         const krylov_sum more = {__shfl_down_sync(~0u, sum.re, by), __shfl_down_sync(~0u, sum.im, by),
@@ -315,16 +349,17 @@ __device__ krylov_sum add_partials(const krylov_sum *partials, int count)
 }
 
 /** The block's sums go to memory. True in all threads of the block that is the last of the column's. */
-__device__ bool is_last_to_arrive(const program_arguments &a, int64_t column, int chunk, krylov_sum (*sums)[WARPS])
+__device__ bool is_last_to_arrive(const program_arguments &a, int dots, int64_t column, int chunk,
+                                  krylov_sum (*sums)[WARPS])
 {
     __shared__ bool is_last;
     __syncthreads();
-    if ((int)threadIdx.x < a.dots) {
+    if ((int)threadIdx.x < dots) {
         krylov_sum sum = sums[threadIdx.x][0];
         for (int w = 1; w < WARPS; w++) sum = krylov_sum_add(sum, sums[threadIdx.x][w]);
         a.partials[(column * a.most_dots + threadIdx.x) * a.chunks + chunk] = sum;
     }
-    if (a.dots) __threadfence();
+    if (dots) __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) is_last = atomicAdd(&a.arrived[column], 1u) == (unsigned)a.chunks - 1;
     __syncthreads();
@@ -332,7 +367,31 @@ __device__ bool is_last_to_arrive(const program_arguments &a, int64_t column, in
     return is_last;
 }
 
-/** Block i of a column has chunk i. */
+/** Until the column's `count` has come so far. It may go round. */
+__device__ void wait_for_count(const unsigned *count, unsigned wanted)
+{
+    if (threadIdx.x == 0) {
+        while ((int)(*(const volatile unsigned *)count - wanted) < 0) {}
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+__device__ krylov_column *column_in_shared_memory()
+{
+    __shared__ krylov_column here; /* a step reads dozens of its members, one after another */
+    return &here;
+}
+constexpr int COLUMN_WORDS = sizeof(krylov_column) / sizeof(uint64_t);
+static_assert(sizeof(krylov_column) % sizeof(uint64_t) == 0 && COLUMN_WORDS <= THREADS, "a word a thread");
+__device__ void copy_column(krylov_column *to, const krylov_column *from)
+{
+    if (threadIdx.x < COLUMN_WORDS) ((uint64_t *)to)[threadIdx.x] = ((const uint64_t *)from)[threadIdx.x];
+    __syncthreads();
+}
+
+/** Block i of a column has chunk i. In a launch of several passes all blocks are on the device, and those of a column
+ *  meet between the passes. */
 template <typename T> __global__ void __launch_bounds__(THREADS, 2)
     run_program(const __grid_constant__ program_arguments a)
 {
@@ -342,49 +401,61 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
     const int64_t column = blockIdx.x / a.chunks;
     const int chunk = (int)(blockIdx.x % a.chunks), me = (int)threadIdx.x;
     krylov_column *c = &a.columns[column];
-    if ((c->flags & a.flags) != a.flags) return;
-    if (me < a.count) {
-        const operation &o = a.operations[me];
-        wanted[me] = is_wanted(o, c);
-        if (!o.is_dot && !o.is_diagonal && wanted[me]) factors[me] = {c->coefficients[o.a], c->coefficients[o.b]};
-    }
-    for (int i = me; i < a.dots * WARPS; i += THREADS) sums[i / WARPS][i % WARPS] = {0, 0, 0};
-    __syncthreads();
-
-    const int64_t begin = chunk * a.chunk_rows, end = begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n;
-    for (int64_t tile = begin; tile < end; tile += TILE) {
-        elements<T> e = {column * a.stride + tile + me, tile + me, a.n - tile - me, {}, nullptr, false};
-        for (int k = 0; k < a.count;) {
-            const operation *o = &a.operations[k];
-            if (o->begins_four && wanted[k] && wanted[k + 1] && wanted[k + 2] && wanted[k + 3]) {
-                run_four(o, &factors[k], e, sums);
-                k += 4;
-            } else {
-                if (wanted[k]) run_one(o, &factors[k], e, sums);
-                k++;
-            }
+    unsigned *const run = &a.meetings[column].run;
+    const unsigned before = a.passes > 1 ? *(const volatile unsigned *)run : 0;
+    for (int pass = 0; pass < a.passes; pass++) {
+        const pass_arguments &p = a.pass[pass];
+        const int first = pass ? a.pass[pass - 1].end : 0;
+        if (pass) wait_for_count(run, before + (unsigned)pass);
+        /* flags change when all blocks have ended a pass */
+        if ((*(const volatile unsigned *)&c->flags & p.flags) != p.flags) return;
+        if (first + me < p.end) {
+            const operation &o = a.operations[first + me];
+            wanted[first + me] = is_wanted(o, c);
+            if (!o.is_dot && !o.is_diagonal && wanted[first + me])
+                factors[first + me] = {c->coefficients[o.a], c->coefficients[o.b]};
         }
-        e.flush();
-    }
+        for (int i = me; i < p.dots * WARPS; i += THREADS) sums[i / WARPS][i % WARPS] = {0, 0, 0};
+        __syncthreads();
 
-    if (!a.dots && !a.then) return;
-    if (!is_last_to_arrive(a, column, chunk, sums)) return;
-    for (int k = 0; k < a.count; k++) {
-        const operation &o = a.operations[k];
-        if (!o.is_dot || o.b % WARPS != me / 32) continue;
-        const krylov_sum sum = add_partials(a.partials + (column * a.most_dots + o.b) * a.chunks, a.chunks);
-        if (me % 32 == 0) c->sums[o.a] = sum;
+        const int64_t begin = chunk * a.chunk_rows, end = begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n;
+        for (int64_t tile = begin; tile < end; tile += TILE) {
+            elements<T> e = {column * a.stride + tile + me, tile + me, a.n - tile - me, {}, nullptr, false};
+            for (int k = first; k < p.end;) {
+                const operation *o = &a.operations[k];
+                if (o->begins_four && wanted[k] && wanted[k + 1] && wanted[k + 2] && wanted[k + 3]) {
+                    run_four(o, &factors[k], e, sums);
+                    k += 4;
+                } else {
+                    if (wanted[k]) run_one(o, &factors[k], e, sums);
+                    k++;
+                }
+            }
+            e.flush();
+        }
+
+        if (!p.dots && !p.then) return;
+        if (!is_last_to_arrive(a, p.dots, column, chunk, sums)) continue;
+        for (int k = first; k < p.end; k++) {
+            const operation &o = a.operations[k];
+            if (!o.is_dot || o.b % WARPS != me / 32) continue;
+            const krylov_sum sum = add_partials(a.partials + (column * a.most_dots + o.b) * a.chunks, a.chunks);
+            if (me % 32 == 0) c->sums[o.a] = sum;
+        }
+        if (me == 0) a.arrived[column] = 0;
+        __syncthreads();
+        if (p.then) {
+            krylov_column *const here = column_in_shared_memory();
+            copy_column(here, c);
+            if (me == 0) take_step(p.then, here, &a.parameters, p.j);
+            __syncthreads();
+            copy_column(c, here);
+        }
+        if (pass + 1 == a.passes) return;
+        __threadfence();
+        __syncthreads();
+        if (me == 0) *(volatile unsigned *)run = before + (unsigned)pass + 1;
     }
-    if (me == 0) a.arrived[column] = 0;
-    if (!a.then) return;
-    __shared__ krylov_column here; /* a step reads dozens of its members, one after another */
-    constexpr int WORDS = sizeof(krylov_column) / sizeof(uint64_t);
-    static_assert(sizeof(krylov_column) % sizeof(uint64_t) == 0 && WORDS <= THREADS, "a word a thread");
-    if (me < WORDS) ((uint64_t *)&here)[me] = ((const uint64_t *)c)[me];
-    __syncthreads();
-    if (me == 0) take_step(a.then, &here, &a.parameters, a.j);
-    __syncthreads();
-    if (me < WORDS) ((uint64_t *)c)[me] = ((const uint64_t *)&here)[me];
 }
 
 /** A block a column. */
@@ -409,7 +480,7 @@ template <typename T> __global__ void find_row(krylov_column *columns, const T *
 }
 
 /** What all launches of a program have. */
-program_arguments arguments_of(const struct krylov_work *w, const krylov_program *p)
+program_arguments arguments_of(const struct krylov_work *w)
 {
     program_arguments a = {};
     a.parameters = w->plan->parameters;
@@ -419,7 +490,7 @@ program_arguments arguments_of(const struct krylov_work *w, const krylov_program
     a.n = w->plan->base.n, a.stride = w->stride;
     a.chunk_rows = chunk_rows(a.n), a.chunks = (int)chunk_count(a.n);
     a.most_dots = most_dots(w->most_sums);
-    a.flags = p->flags;
+    a.meetings = (meeting *)((char *)w->scratch + meetings_at(w->base.max_nrhs));
     return a;
 }
 
@@ -440,14 +511,17 @@ bool is_four(const krylov_instruction *i, int left)
     return true;
 }
 
-/** Operations from an instruction on, as many as a launch takes; returns the instruction after them. */
-int translate(const krylov_program *p, int begin, program_arguments *a)
+/** A pass of a launch, of instructions from `begin` on, as many as there is room for; returns the instruction after
+ *  them. */
+int add_pass(program_arguments *a, const krylov_program *p, int begin)
 {
-    a->count = p->count - begin < MOST_OPERATIONS ? p->count - begin : MOST_OPERATIONS;
-    a->dots = 0;
-    for (int k = 0; k < a->count; k++) {
+    const int first = a->passes ? a->pass[a->passes - 1].end : 0, room = MOST_OPERATIONS - first;
+    const int count = p->count - begin < room ? p->count - begin : room;
+    pass_arguments *pass = &a->pass[a->passes++];
+    *pass = {first + count, 0, p->flags, KRYLOV_NO_STEP, 0};
+    for (int k = 0; k < count; k++) {
         const krylov_instruction *i = &p->instructions[begin + k];
-        operation *o = &a->operations[k];
+        operation *o = &a->operations[first + k];
         o->y = i->y, o->x = i->x, o->z = i->z;
         o->a = i->a, o->b = i->b;
         o->need = i->need;
@@ -456,11 +530,20 @@ int translate(const krylov_program *p, int begin, program_arguments *a)
         o->from_other = i->from_other;
         o->divides = i->kind == krylov_instruction::KRYLOV_DIVIDE;
         o->is_diagonal = o->divides || i->kind == krylov_instruction::KRYLOV_MULTIPLY;
-        o->begins_four = is_four(i, a->count - k);
-        if (o->is_dot) o->b = a->dots++;
+        o->begins_four = is_four(i, count - k);
+        if (o->is_dot) o->b = pass->dots++;
     }
-    if (begin + a->count == p->count) a->then = p->then, a->j = p->j; /* of the last launch */
-    return begin + a->count;
+    if (begin + count == p->count) pass->then = p->then, pass->j = p->j; /* of the last launch */
+    return begin + count;
+}
+
+/** Several programs as one launch, if it has room for them. */
+bool add_passes(program_arguments *a, const krylov_program *programs, int count)
+{
+    int instructions = 0;
+    for (int k = 0; k < count; k++) instructions += programs[k].count;
+    for (int k = 0; k < count && instructions <= MOST_OPERATIONS; k++) (void)add_pass(a, &programs[k], 0);
+    return instructions <= MOST_OPERATIONS;
 }
 
 } // namespace
