@@ -1,6 +1,7 @@
 /* Life of a forest: its graph, and memory for all stages. The stages are in stages.c. */
 #include <string.h>
 
+#include "core/tally.h"
 #include "forest/forest.h"
 
 const char *trine_ranking_name(trine_ranking ranking)
@@ -91,6 +92,19 @@ done:
     return status;
 }
 
+/** Rows of its own in room for graph.entries. */
+static trine_status make_open(trine_forest c)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(GET(c, c->absent, c->graph.n));
+    TRY(GET(c, c->graph.begin, c->graph.n));
+    TRY(GET(c, c->graph.end, c->graph.n));
+    TRY(GET(c, c->graph.columns, c->graph.entries));
+    TRY(make_arrays(c));
+done:
+    return status;
+}
+
 /** The forest of pairs: rows of its own in room for all of f's entries. */
 static trine_status make_coarse(trine_forest f)
 {
@@ -109,12 +123,8 @@ static trine_status make_coarse(trine_forest f)
     c->graph.n = f->graph.n;
     c->graph.entries = f->graph.entries;
     c->graph.longest = 2 * f->graph.longest;
-    TRY(GET(c, c->absent, c->graph.n));
-    TRY(GET(c, c->graph.begin, c->graph.n));
-    TRY(GET(c, c->graph.end, c->graph.n));
-    TRY(GET(c, c->graph.columns, c->graph.entries));
     TRY(GET(c, c->keys, c->graph.entries));
-    TRY(make_arrays(c));
+    TRY(make_open(c));
     c->info.n = f->info.n;
     c->info.edges = f->info.edges;
     c->info.capturable = f->info.capturable;
@@ -150,6 +160,42 @@ static trine_status begin(trine_forest f, trine_context ctx, trine_matrix A, con
     f->info.capturable = ctx->cuda;
     f->dtype = m->dtype;
     f->nnz = m->nnz;
+    return status;
+}
+
+trine_status forest_create_open(trine_context ctx, trine_forest *out, trine_dtype t, int64_t n, int64_t entries,
+                                int64_t longest)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct trine_forest_s counted = {0};
+    trine_forest f = ctx->is_tally ? &counted : trine_host_calloc(ctx, 1, sizeof *f);
+    if (!f) return TRINE_ERR_MEMORY;
+    f->refs = 1;
+    f->ctx = trine_retain_context(ctx);
+    f->dtype = t;
+    f->options.max_n = 2;
+    f->backend = TRINE_CUDA_TABLE(&forest_cuda);
+    f->info.ranking = TRINE_RANKING_SPLITTERS;
+    f->info.n = n;
+    f->counts_only = ctx->is_tally;
+    f->graph.n = n;
+    f->graph.entries = entries;
+    f->graph.longest = longest;
+    TRY(make_open(f));
+    if (!ctx->is_tally) TRY(trine_device_fill_async(ctx, f->absent, 0, (size_t)n, ctx->stream));
+done:
+    if (ctx->is_tally) {
+        const trine_memory told = {.host_kept = sizeof counted,
+                                   .host_peak = sizeof counted,
+                                   .device_kept = f->info.bytes,
+                                   .device_peak = f->info.bytes};
+        trine_tally_add(ctx, &told, 0);
+        trine_context_destroy(&f->ctx);
+    } else if (status) {
+        trine_forest_destroy(&f);
+    } else {
+        *out = f;
+    }
     return status;
 }
 

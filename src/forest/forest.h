@@ -144,6 +144,12 @@ extern const struct forest_backend forest_cpu, forest_cuda;
 /** The symmetric pattern of A without its diagonal, on the host (common/pattern.c): arrays of h, which the caller
  *  frees, also after a failure. */
 trine_status forest_pattern(trine_context ctx, trine_matrix A, struct forest_graph *h);
+/** A forest without a matrix, on a GPU, whose graph the caller fills: n rows begin[v] <= k < end[v], in room for
+ *  `entries`, with weights. In a context that counts (core/tally.h) *out is left alone. */
+trine_status forest_create_open(trine_context ctx, trine_forest *out, trine_dtype t, int64_t n, int64_t entries,
+                                int64_t longest);
+/** Such a graph has been filled on the stream. */
+trine_status forest_open_is_filled(trine_forest f, void *stream);
 /** The greedy [0,n]-factor of a graph on the host (common/greedy.c). */
 trine_status forest_greedy(trine_context ctx, const struct forest_graph *h, bool single, const struct forest_rounds *r,
                            int32_t *neighbours);

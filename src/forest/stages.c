@@ -92,6 +92,13 @@ static void renew(trine_forest f, int n, forest_ties ties)
     if (f->coarse) f->coarse->has_weights = false, renew(f->coarse, 0, ties);
 }
 
+trine_status forest_open_is_filled(trine_forest f, void *stream)
+{
+    renew(f, 0, f->ties);
+    f->has_weights = true;
+    return trine_device_fill_async(f->ctx, &f->counts->has_candidates, 0, sizeof f->counts->has_candidates, stream);
+}
+
 static trine_status set_weights(trine_forest f, trine_space space, const void *values, void *stream)
 {
     trine_status status = TRINE_SUCCESS;

@@ -116,6 +116,8 @@ done:
     return status;
 }
 
+const int64_t *precond_adapt_room(trine_precond p) { return state_of(p)->adaption->room; }
+
 trine_status precond_adapt_analyse(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -123,7 +125,7 @@ trine_status precond_adapt_analyse(trine_precond p)
     TRY(CALLOC(p->base.ctx, a, 1));
     state_of(p)->adaption = a;
     TRY(p->options.pattern == TRINE_PATTERN_GIVEN ? take_given(p, a) : make_room(p, a));
-    TRY(allocate(p, a));
+    if (!p->device) TRY(allocate(p, a)); /* else where a numeric has to run on the host */
 done:
     return status;
 }
@@ -142,6 +144,7 @@ int64_t precond_adapt_memory(trine_precond p)
 {
     const struct adaption *a = state_of(p)->adaption;
     const int64_t n = p->base.n, element = (int64_t)trine_dtype_size(p->base.dtype), most = a->room[n];
+    if (!a->counts) return (n + 1) * 8;
     return (3 * n + 2) * 8 + most * (8 + 3 * element) + n * (5 + 2 * element) +
            2 * element * a->generators.level[a->generators.levels] + (a->given ? 4 * most : 0);
 }
@@ -258,6 +261,7 @@ trine_status precond_adapt(trine_precond p, bool builds)
         precond_cpu.scale[t](&B, s->T, NULL, s->weights, threads);
         B.values = s->weights;
     }
+    if (!s->adaption->counts) TRY(allocate(p, s->adaption));
     s->c_diag[0] = diagonal_coverage(p, &B);
     p->info.m = count;
     for (int l = 0; l < count; l++) {

@@ -15,6 +15,7 @@ trine_status precond_open_device(trine_precond p)
     p->device = d;
     d->rows.n = n;
     TRY(trine_device_upload(ctx, p->offsets, (size_t)(n + 1) * sizeof *p->offsets, (void **)&d->rows.offsets));
+    d->rows.ends = d->rows.offsets + 1;
     TRY(trine_device_upload(ctx, p->columns, (size_t)p->nnz * sizeof *p->columns, (void **)&d->rows.columns));
     TRY(trine_alloc(ctx, TRINE_DEVICE, value_bytes(p) + 1, &d->rows.values)); /* NULL would mean a pattern */
     if (p->positions)

@@ -135,13 +135,14 @@ done:
     return status;
 }
 
-/** What looks at values on the way, to choose entries or to end, does so on the host. */
+/** What looks at values on the way, to choose entries or to end, does so on the host, but for MOS_A. */
 static bool is_for_device(trine_precond p)
 {
     const trine_precond_options *o = &p->options;
     const bool selects = o->pattern == TRINE_PATTERN_MAX_N || o->pattern == TRINE_PATTERN_MAX_T;
-    return p->base.ctx->cuda && o->method != TRINE_PRECOND_MOS_A &&
-           !(precond_has_forests(o->method) && (selects || o->coverage > 0));
+    if (!p->base.ctx->cuda) return false;
+    if (o->method == TRINE_PRECOND_MOS_A) return precond_adapts_on_device(p);
+    return !(precond_has_forests(o->method) && (selects || o->coverage > 0));
 }
 
 /** The paths of a factor that is known beforehand. */
@@ -176,6 +177,7 @@ static trine_status analyse_on_device(trine_precond p)
         TRY(trine_alloc(ctx, TRINE_DEVICE, nnz, (void **)&d->taken));
         TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof *d->inverse, (void **)&d->inverse));
     }
+    if (p->options.method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_device_analyse(p));
     for (int l = 0; !s->forest && p->base.n && l < s->capacity; l++) TRY(send_paths(p, l));
 done:
     return status;
@@ -231,6 +233,7 @@ static void release(trine_precond p)
     struct paths_state *s = paths_of(p);
     if (!s) return;
     if (s->adaption) precond_adapt_release(p);
+    precond_adapt_device_release(p);
     for (int l = 0; s->factor && l < s->capacity; l++) free_factor(ctx, &s->factor[l]);
     free_on_device(p);
     trine_forest_destroy(&s->forest);
@@ -264,7 +267,7 @@ static int64_t memory(trine_precond p)
         trine_spmv_get_info(s->product, &info);
         bytes += info.bytes;
     }
-    return bytes + (s->adaption ? precond_adapt_memory(p) : 0);
+    return bytes + (s->adaption ? precond_adapt_memory(p) : 0) + precond_adapt_device_memory(p);
 }
 
 const struct precond_method precond_paths = {.ops = TRINE_N | TRINE_T | TRINE_H,

@@ -35,6 +35,8 @@ struct paths_state {
     trine_spmv product;              /* of A: ALT_I with m > 1, ADI */
     double coverage[TRINE_PRECOND_MAX_M], c_diag[TRINE_PRECOND_MAX_M + 1];
     struct adaption *adaption;       /* MOS_A's own */
+    struct adaption_on_device *adapting; /* likewise; NULL: on the host */
+    bool at_home;                    /* of a plan with p->device: the last numeric was on the host after all */
 };
 
 /** Whether applications multiply by A. */
@@ -82,6 +84,14 @@ trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, tr
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
 
 trine_status precond_adapt_analyse(trine_precond p);
+/** Where rows of B_l may begin, l > 0; n + 1. */
+const int64_t *precond_adapt_room(trine_precond p);
+bool precond_adapts_on_device(trine_precond p);
+trine_status precond_adapt_device_analyse(trine_precond p);
+/** Needs diagp1(A) in the device's T. *is_sound: all paths had generators. */
+trine_status precond_adapt_on_device(trine_precond p, bool builds, bool *is_sound);
+void precond_adapt_device_release(trine_precond p);
+int64_t precond_adapt_device_memory(trine_precond p);
 trine_status precond_adapt(trine_precond p, bool builds);
 void precond_adapt_release(trine_precond p);
 int64_t precond_adapt_memory(trine_precond p);

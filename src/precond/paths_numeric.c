@@ -1,4 +1,5 @@
 /* Factors along paths: their values, on the CPU and on the device. (Klein 2024, Sections 4.6, 5.2.) */
+#include <math.h>
 #include <string.h>
 
 #include "precond/common/rows.h"
@@ -204,6 +205,58 @@ done:
     return status;
 }
 
+/** Which vertices follow the one before them on a path, of factors that the host has made. */
+static trine_status send_joined(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = paths_of(p);
+    const size_t n = (size_t)p->base.n;
+    uint8_t *joined = NULL;
+    TRY(ALLOC(ctx, joined, p->base.n));
+    for (int l = 0; l < p->info.m; l++) {
+        const struct precond_factor *f = &s->factor[l];
+        memset(joined, 1, n);
+        for (int64_t k = 0; k < f->paths; k++) joined[f->starts[k]] = 0;
+        TRY(trine_copy(ctx, s->on_device[l].joined, TRINE_DEVICE, joined, TRINE_HOST, n));
+    }
+done:
+    trine_free(ctx, TRINE_HOST, joined);
+    return status;
+}
+
+/** Numeric of MOS_A on the host after all, with the values that the GPU has. */
+static trine_status adapt_at_home(trine_precond p, bool builds)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = paths_of(p);
+    const size_t size = trine_dtype_size(p->base.dtype);
+    if (!s->weights) s->weights = trine_host_alloc(ctx, p->nnz, size);
+    if (!s->weights) return TRINE_ERR_MEMORY;
+    TRY(trine_copy(ctx, p->values, TRINE_HOST, p->device->rows.values, TRINE_DEVICE, (size_t)p->nnz * size));
+    p->not_finite_row = precond_cpu.gather[p->base.dtype](p, NULL, p->values);
+    s->has_forests = !builds;
+    s->at_home = true;
+    TRY(precond_paths_numeric(p, TRINE_REUSE_FORESTS));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+    TRY(send_joined(p));
+    p->is_home = true;
+done:
+    return status;
+}
+
+static trine_status adapt_on_device(trine_precond p, bool builds)
+{
+    trine_status status = TRINE_SUCCESS;
+    bool is_sound;
+    TRY(precond_adapt_on_device(p, builds, &is_sound));
+    if (!is_sound) TRY(adapt_at_home(p, builds));
+    paths_of(p)->has_forests = true;
+done:
+    return status;
+}
+
 trine_status precond_paths_numeric_on_device(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
@@ -215,9 +268,11 @@ trine_status precond_paths_numeric_on_device(trine_precond p, trine_reuse reuse)
     const trine_dtype t = p->base.dtype;
     const bool builds = s->forest && (!s->has_forests || reuse == TRINE_REUSE_NOTHING),
                directs = p->options.method == TRINE_PRECOND_MOS_D && s->capacity > 1;
+    s->at_home = false;
     if (builds) s->has_forests = false;
     if (directs) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP0, d->room, ctx->stream));
     if (d->T) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP1, d->T, ctx->stream));
+    if (s->adapting) return adapt_on_device(p, builds);
     if (builds) TRY(device->scale[t](p, rows, d->T, d->kept, d->weights, ctx->stream));
     if (d->taken && p->nnz) TRY(trine_device_fill_async(ctx, d->taken, 0, (size_t)p->nnz, ctx->stream));
     p->info.m = s->capacity;
@@ -232,10 +287,39 @@ done:
     return status;
 }
 
+/** The first row where T is zero or not finite, -1: none. */
+static int64_t find_bad(trine_dtype t, int64_t n, const void *T)
+{
+    const int parts = trine_dtype_is_complex(t) ? 2 : 1;
+    for (int64_t i = 0; i < n; i++) {
+        double size = 0;
+        for (int64_t k = i * parts; k < (i + 1) * parts; k++)
+            size += fabs(trine_dtype_is_single(t) ? (double)((const float *)T)[k] : ((const double *)T)[k]);
+        if (!(size > 0 && isfinite(size))) return i;
+    }
+    return -1;
+}
+
+/** MOS_A's factors are what the GPU has: their pivots and T. */
+static trine_status bring_adapted_home(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct paths_state *s = paths_of(p);
+    TRY(fetch_paths(p));
+    TRY(fetch_factors(p));
+    note_singular(p, find_bad(p->base.dtype, p->base.n, s->T));
+    for (int l = 0; l < p->info.m; l++)
+        note_singular(p, precond_cpu.eliminate[p->base.dtype](&s->factor[l], p->base.n, p->base.ctx->threads));
+    fuse_permutations(p);
+done:
+    return status;
+}
+
 trine_status precond_paths_numeric(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
     struct paths_state *s = paths_of(p);
+    if (s->adapting && !s->at_home) return bring_adapted_home(p);
     const trine_dtype t = p->base.dtype;
     const trine_precond_method method = p->options.method;
     const int threads = p->base.ctx->threads;
@@ -258,7 +342,7 @@ trine_status precond_paths_numeric(trine_precond p, trine_reuse reuse)
         note_singular(p, precond_cpu.eliminate[t](f, p->base.n, threads));
     }
     if (precond_is_product(method)) fuse_permutations(p);
-    if (p->device) return fetch_factors(p);
+    if (p->device && !s->at_home) return fetch_factors(p);
     TRY(send_factors(p));
     if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_HOST, NULL, NULL));
     s->has_forests = true;

@@ -26,7 +26,7 @@ extern const struct precond_device precond_cuda;
 /** A as compressed rows with ascending columns. */
 struct precond_device_rows {
     int64_t n;
-    int64_t *offsets;
+    int64_t *offsets, *ends;         /* row i: offsets[i] <= k < ends[i]; of A offsets + 1 */
     int32_t *columns;
     void *values;
 };
@@ -69,6 +69,69 @@ struct precond_device_numeric {
 };
 extern const struct precond_device_numeric precond_cuda_numeric;
 
+/** Rows of a B_l of the adaptive construction, in room that begins where precond_device_adaption.room says. */
+struct precond_device_room {
+    int64_t *ends;
+    int32_t *columns;
+    void *values;
+};
+/** A graph that is to be filled: those of a forest. */
+struct precond_device_graph {
+    int64_t *begin, *end;
+    int32_t *columns;
+    void *weights;
+};
+
+enum { PRECOND_TIERS = 8, PRECOND_PARTS = 128 };
+/** What the adaptive construction keeps on a GPU. */
+struct precond_device_adaption {
+    int64_t *room;                   /* n + 1 */
+    int32_t *list;                   /* rows by tiers: those of tier k have at most 8 2^k entries with the diagonal */
+    int64_t tier[PRECOND_TIERS + 1];
+    int32_t *position;               /* of a vertex in path order */
+    void *before, *after, *centre, *maps;
+    int32_t *start, *last, *bad;
+    struct precond_device_room to[2];
+    void *diagonal;                  /* diagp1 of the newest B_l */
+    double *sums, *parts;
+    /* of graphs */
+    int64_t *missing, *extra, *rows;
+    int32_t *filled, *keys[2], *sources[2];
+    void *scratch;
+    size_t scratch_bytes;
+    int64_t listed;                  /* room of keys and sources */
+};
+/** Steps of the adaptive construction; indexed by dtype. */
+struct precond_device_adapt {
+    /** Positions, and generators of a factor; *bad becomes 1 if a path has none that are of use. */
+    trine_status (*generate[TRINE_Z + 1])(trine_precond p, const struct precond_device_factor *f,
+                                          const struct precond_device_adaption *a, void *stream);
+    /** prune(B M^-1) into room `to`, -1: not wanted; its diagp1 into a->diagonal, its rows' sums into `sums`. */
+    trine_status (*rows[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *from,
+                                      const struct precond_device_factor *f, const struct precond_device_adaption *a,
+                                      int to, double threshold, double *sums, void *stream);
+    /** |b_ii| and the sum of |b_ij| of each row. */
+    trine_status (*sums_of[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *rows, double *sums,
+                                         void *stream);
+    /** Of all rows, as PRECOND_PARTS sums. */
+    trine_status (*add_up)(trine_precond p, const double *sums, double *parts, void *stream);
+    /** Bytes of a->scratch for n rows and `most` keys. */
+    trine_status (*graph_scratch)(int64_t n, int64_t most, size_t *bytes);
+    /** a->missing, extra and rows become prefix sums over n + 1: of entries of B without one opposite, of those a row
+     *  gets for it, of entries of rows of the graph. */
+    trine_status (*count_graph)(trine_precond p, const struct precond_device_rows *B,
+                                const struct precond_device_adaption *a, void *stream);
+    /** The graph of diag(a->diagonal)^-1 B; missing: of all. */
+    trine_status (*fill_graph[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *B,
+                                            const struct precond_device_adaption *a, int64_t missing,
+                                            const struct precond_device_graph *g, void *stream);
+    /** T := a->diagonal, or T times it; the factor's rows times T. */
+    trine_status (*finish[TRINE_Z + 1])(trine_precond p, const struct precond_device_factor *f,
+                                        const struct precond_device_adaption *a, bool multiplies, void *T,
+                                        void *stream);
+};
+extern const struct precond_device_adapt precond_cuda_adapt;
+
 /** The pattern of incomplete factors, as struct ilu_pattern. */
 struct precond_device_pattern {
     int64_t n, nnz;
@@ -103,6 +166,10 @@ static inline const struct precond_device *precond_device_of(trine_precond p)
 static inline const struct precond_device_numeric *precond_device_numeric_of(trine_precond p)
 {
     return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_numeric) : NULL;
+}
+static inline const struct precond_device_adapt *precond_device_adapt_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_adapt) : NULL;
 }
 static inline const struct precond_device_incomplete *precond_device_incomplete_of(trine_precond p)
 {

@@ -52,7 +52,7 @@ template <typename T> struct diagonal {
         const T *values = static_cast<const T *>(rows.values);
         T centre = zero_of<T>();
         double others = 0;
-        for (int64_t k = rows.offsets[i]; k < rows.offsets[i + 1]; k++)
+        for (int64_t k = rows.offsets[i]; k < rows.ends[i]; k++)
             if (rows.columns[k] == i) centre = values[k];
             else others += (double)modulus_of(values[k]);
         const double size = (double)modulus_of(centre);
@@ -77,7 +77,7 @@ template <typename T> struct scale {
     __device__ void operator()(int64_t i) const
     {
         const T *values = static_cast<const T *>(rows.values);
-        for (int64_t k = rows.offsets[i]; k < rows.offsets[i + 1]; k++) {
+        for (int64_t k = rows.offsets[i]; k < rows.ends[i]; k++) {
             const bool counts = (!kept || kept[k]) && (!by || !is_zero(by[i]));
             to[k] = !counts ? zero_of<T>() : by ? values[k] / by[i] : values[k];
         }
@@ -105,7 +105,7 @@ template <typename T> struct extract {
     /** The entry of row i and column j, unless it does not count. */
     __device__ T take(int32_t i, int32_t j) const
     {
-        int64_t low = rows.offsets[i], high = rows.offsets[i + 1];
+        int64_t low = rows.offsets[i], high = rows.ends[i];
         const int64_t end = high;
         while (low < high) {
             const int64_t middle = low + (high - low) / 2;
