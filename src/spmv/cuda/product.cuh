@@ -94,15 +94,16 @@ template <class T, class V, bool INDEXED> struct plain_product {
         T value;
         int column;
     };
-    __device__ entry load(long long nz) const
+    __device__ int load_column(long long nz) const { return load_streaming(columns + nz); }
+    __device__ entry load(long long nz, int column) const
     {
         long long k = nz;
         if constexpr (INDEXED)
             k = wide_positions ? load_streaming((const long long *)positions + nz)
                                : load_streaming((const int *)positions + nz);
-        const int column = load_streaming(columns + nz);
         return {widened<T>(INDEXED ? values[k] : load_streaming(values + k)), column};
     }
+    __device__ entry load(long long nz) const { return load(nz, load_column(nz)); }
     __device__ T value_of(entry e) const
     {
         if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
