@@ -118,7 +118,7 @@ struct number_product {
 template <class V> struct stored_product : number_product {
     using stored = V;
     using operand = long long;
-    static constexpr bool STAGED = true, COMMUTES = true;
+    static constexpr bool STAGED = true, COMMUTES = true, OPAQUE = sizeof(V) < 8;
     const V *values;
     const int *columns;
     long long x_step, y_step; /* elements from one vector to the next */
@@ -142,7 +142,7 @@ template <class V> struct stored_product : number_product {
 template <bool IS_STAGED> struct stored_matrices : multiply_matrices<true> {
     using stored = int;
     using operand = short_entry;
-    static constexpr bool STAGED = IS_STAGED, COMMUTES = false;
+    static constexpr bool STAGED = IS_STAGED, COMMUTES = false, OPAQUE = true;
     const int *numbers, *columns;
     const stored *first_stored() const { return numbers; }
     const int *first_column() const { return columns; }

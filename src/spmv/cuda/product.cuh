@@ -115,7 +115,7 @@ template <class T, class V, bool INDEXED> struct plain_product {
     /* for rows.cuh; with an index, its numbers are what is stored, of 32 bits */
     using stored = typename stored_of<V, INDEXED>::type;
     using operand = T;
-    static constexpr bool STAGED = true, COMMUTES = true;
+    static constexpr bool STAGED = true, COMMUTES = true, OPAQUE = false;
     __device__ const stored *first_stored() const
     {
         if constexpr (INDEXED) return (const int *)positions;

@@ -90,15 +90,6 @@ template <class V> __device__ inline V shuffle_down(V v, int distance)
     return s.value;
 }
 
-template <class V> __device__ inline V shuffle_from(V v, int lane)
-{
-    seen_as<V, unsigned> s;
-    s.value = v;
-#pragma unroll
-    for (int k = 0; k < s.WORDS; k++) s.word[k] = __shfl_sync(~0u, s.word[k], lane);
-    return s.value;
-}
-
 /** Slots of shared memory for products, and later for results: word k of all slots lies together (a struct of
  *  arrays), and TILE slots of a thread take an odd number of words, so that no two lanes meet in a bank. */
 template <class Product, class Result, int BLOCK, int TILE> struct slots {

@@ -18,6 +18,15 @@
 #include "core/gpu_follow.cuh"
 #include "spmv/cuda/segmented.cuh"
 
+template <class V> __device__ inline V broadcast_from(V v, int lane)
+{
+    seen_as<V, unsigned> s;
+    s.value = v;
+#pragma unroll
+    for (int k = 0; k < s.WORDS; k++) s.word[k] = __shfl_sync(~0u, s.word[k], lane);
+    return s.value;
+}
+
 template <class Op, int EACH> struct warp_memory {
     using A = typename Op::accumulator;
     using items = slots<typename Op::product, typename Op::result, 32, EACH>;
@@ -159,7 +168,7 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         const int last_lane = count >= CAPACITY ? 31 : count <= 0 ? 0 : (count - 1) / EACH;
         open_sum<A> open = join(op, carry, open_sum<A>{upto.value, upto.exists, upto.after_end});
         if (count > 0) {
-            carry.value = shuffle_from(open.value, last_lane);
+            carry.value = broadcast_from(open.value, last_lane);
             carry.exists = __shfl_sync(~0u, (int)open.exists, last_lane);
         }
         __syncwarp();
