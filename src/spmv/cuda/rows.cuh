@@ -8,8 +8,8 @@
  *     static constexpr bool STAGED;          what is stored of entries is to be copied; else it is read where it lies
  *     static constexpr bool COMMUTES;        add does, and identity is neutral: threads of a row may take entries by
  *                                            turns
- *     static constexpr bool OPAQUE;          fetch does more than to load: the compiler would wait for one entry before it
- *                                            asks for the next, if the next were asked for under a condition
+ *     static constexpr bool OPAQUE;          fetch does more than to load: the compiler would wait for one entry
+ *                                            before it asks for the next, were the next asked for under a condition
  *     const stored *first_stored() const; const int *first_column() const;       of all entries
  *     operand fetch(const stored *s, int k, int column, long long nz, long long row) const;   nz: stored as s[k]
  *     product combine(const stored *s, int k, operand) const;

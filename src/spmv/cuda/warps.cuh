@@ -181,8 +181,8 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
             if (done + lane < next && !(leaves_first && r == 0)) {
                 if (begin == e) op.store(from.row, r, op.project(op.identity()), true);
                 else
-                    op.store(from.row, r,
-                             items::template get<typename Op::result>(m.item, items::place(e - base - 1)), false);
+                    op.store(from.row, r, items::template get<typename Op::result>(m.item, items::place(e - base - 1)),
+                             false);
             }
             row_begin = __shfl_sync(~0u, e, next - done < 32 ? next - done - 1 : 31);
         }
