@@ -1,6 +1,6 @@
 // The kernels of src/spmv/cuda/{segmented,many,rows,warps}.cuh run by an emulator of blocks, where there is no GPU:
-// every scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2 x 2
-// matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
+// every scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2
+// x 2 matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
