@@ -39,8 +39,13 @@ static trine_semiring_source compiled_source(trine_dtype dtype)
     const trine_type type = {.name = dtype == TRINE_S ? "float" : "double",
                              .size = trine_dtype_size(dtype),
                              .align = trine_dtype_size(dtype)};
-    return (trine_semiring_source){
-        .value = type, .vector = type, .product = type, .output = type, .multiply = "a * x", .add = "acc + p"};
+    return (trine_semiring_source){.value = type,
+                                   .vector = type,
+                                   .product = type,
+                                   .output = type,
+                                   .multiply = "a * x",
+                                   .add = "acc + p",
+                                   .commutes = 1};
 }
 
 static bool is_product(const char *method)

@@ -1,6 +1,6 @@
-// The kernels of src/spmv/cuda/{segmented,many,rows}.cuh run by an emulator of blocks, where there is no GPU: every
-// scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2 x 2
-// matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
+// The kernels of src/spmv/cuda/{segmented,many,rows,warps}.cuh run by an emulator of blocks, where there is no GPU:
+// every scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2
+// x 2 matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/rows.cuh"
+#include "spmv/cuda/warps.cuh"
 
 namespace {
 
@@ -117,7 +118,7 @@ struct number_product {
 template <class V> struct stored_product : number_product {
     using stored = V;
     using operand = long long;
-    static constexpr bool STAGED = true, COMMUTES = true;
+    static constexpr bool STAGED = true, COMMUTES = true, OPAQUE = sizeof(V) < 8;
     const V *values;
     const int *columns;
     long long x_step, y_step; /* elements from one vector to the next */
@@ -141,7 +142,7 @@ template <class V> struct stored_product : number_product {
 template <bool IS_STAGED> struct stored_matrices : multiply_matrices<true> {
     using stored = int;
     using operand = short_entry;
-    static constexpr bool STAGED = IS_STAGED, COMMUTES = false;
+    static constexpr bool STAGED = IS_STAGED, COMMUTES = false, OPAQUE = true;
     const int *numbers, *columns;
     const stored *first_stored() const { return numbers; }
     const int *first_column() const { return columns; }
@@ -158,6 +159,17 @@ template <bool IS_STAGED> struct stored_matrices : multiply_matrices<true> {
     {
         y[first + r] = empty && z == identity().m ? EYE : z;
         times[first + r]++;
+    }
+};
+
+/** multiply_matrices by warps: an entry is wrong unless it comes with its own column. */
+struct matrices_by_warps : multiply_matrices<false> {
+    struct entry { bool is_own; };
+    int load_column(long long nz) const { return (int)(nz * 7 % 97); }
+    entry load(long long nz, int column) const { return {column == load_column(nz)}; }
+    product multiply(entry e, long long nz, long long row) const
+    {
+        return multiply_matrices<false>::multiply({}, e.is_own ? nz : 0, row);
     }
 };
 
@@ -211,6 +223,7 @@ template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arg
         emulator::launch((a.n_blocks + 63) / 64, 64, [=] { join_shared_rows<Op, 64>(a, op); });
 }
 
+template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const pattern &p);
 template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p);
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &a, const pattern &p);
 
@@ -263,6 +276,12 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
             }
             a.starts = nullptr;
         }
+        if (scheme != SCHEME_ATOMIC) {
+            a.starts = starts.data();
+            if (random_below(2)) try_warps<8, false>(a, p);
+            else try_warps<TILE, true>(a, p);
+            a.starts = nullptr;
+        }
         if (random_below(2)) a.starts = starts.data();
         if (random_below(2)) try_several<BLOCK, TILE, 8>(a, p);
         else try_several<BLOCK, TILE, 32>(a, p);
@@ -295,6 +314,27 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
             if (stored[i] != inside || !(y[i] == (inside ? z : UNTOUCHED)))
                 fail(by_rows ? "product by rows" : "product", SCAN, scheme, a, i);
         }
+    }
+}
+
+/** A warp for itself; the order of a row. */
+template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const pattern &p)
+{
+    using Op = matrices_by_warps;
+    std::vector<matrix2> y(a.n_rows, UNTOUCHED);
+    std::vector<int> stored(a.n_rows, 0);
+    std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3, ~0ull);
+    Op op = {};
+    op.y = y.data(), op.times = stored.data();
+    a.partials = partials.data();
+    emulator::launch((a.n_blocks + 1) / 2, 64, [=] { reduce_by_warps<Op, 64, EACH, 1024, AHEAD>(a, op); });
+    if (a.scheme == SCHEME_POSTPROCESS)
+        emulator::launch((a.n_blocks + 63) / 64, 64, [=] { join_shared_rows<Op, 64>(a, op); });
+    for (int i = 0; i < a.n_rows; i++) {
+        matrix2 z = EYE;
+        for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, 0);
+        const bool inside = i >= a.row_begin && i < a.row_end;
+        if (stored[i] != inside || !(y[i] == (inside ? z : UNTOUCHED))) fail("by warps", EACH, a.scheme, a, i);
     }
 }
 

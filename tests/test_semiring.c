@@ -639,7 +639,8 @@ static void bad_sources_are_refused(void **state)
         FAILS(TRINE_ERR_ARGUMENT, text, trine_semiring_create(ctx, &semiring, &s));   \
         assert_null(semiring);                                                        \
     } while (0)
-    REFUSED("trine_semiring_source.reserved is not zero", s.reserved[3] = 1);
+    REFUSED("trine_semiring_source.reserved is not zero", s.reserved[2] = 1);
+    REFUSED("commutes is 2, neither 0 nor 1", s.commutes = 2);
     REFUSED("no product type", s.product.name = NULL);
     REFUSED("no output type", s.output.name = NULL);
     REFUSED("the product type square has no size", s.product.size = 0);

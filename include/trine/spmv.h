@@ -154,7 +154,8 @@ typedef struct {
 /** What a generalized product y_i := store(y_i, multiply(A_i0, x_0) add multiply(A_i1, x_1) add ...) is made of
  *  (thesis, Eq. 19 and Figure 23). Strings are CUDA C++ expressions, compiled at run time; NULL: see each. In all of
  *  them `args` is the caller's struct (type args), whose bytes go with every product. add must be associative; the
- *  order of a row's entries is kept, so it need not commute, but for balanced-atomic plans, which refuse semirings. */
+ *  order of a row's entries is kept unless commutes is set, so it need not commute. Balanced-atomic plans refuse
+ *  semirings. */
 typedef struct {
     trine_type value;               /* of the matrix; name NULL: none, and the plan needs no values */
     trine_type vector;              /* of x; name NULL: none */
@@ -188,7 +189,9 @@ typedef struct {
          *  for a row without entries. reduce may then be given y itself for an accumulator. */
         void (*store)(const void *user, int64_t row, const void *accumulator, void *y);
     } cpu;
-    int64_t reserved[4]; /* zeros */
+    int commutes; /* a promise: add commutes, and identity is neutral to it. Then a row's entries may be added in
+                     another order, which is faster on a GPU; results stay the same from run to run */
+    int64_t reserved[3]; /* zeros */
 } trine_semiring_source;
 
 /** Compile a semiring for ctx (NVRTC, loaded when first needed, from where the loader or the environment variable

@@ -39,6 +39,7 @@ static const trine_semiring_source or_and = {
     .vector = TYPE(uint8_t), .product = TYPE(uint8_t),
     .output = TYPE(uint8_t), .multiply = "x != 0",
     .add = "acc | p",        .cpu = {or_and_multiply, NULL, or_and_add, or_and_reduce, or_and_store},
+    .commutes = 1,
 };
 
 /* -------------------------------------------------------- in two precisions */

@@ -75,6 +75,7 @@ trine_status semiring_check(trine_semiring_source *s, bool for_gpu)
     REQUIRE_RESERVE(trine_semiring_source, s);
     REQUIRE(s->product.name, "the semiring has no product type");
     REQUIRE(s->output.name, "the semiring has no output type");
+    REQUIRE(s->commutes == 0 || s->commutes == 1, "commutes is %d, neither 0 nor 1", s->commutes);
     if (!s->accumulator.name) s->accumulator = s->product;
     if (!s->result.name) s->result = s->accumulator;
     for (int k = 0; k < SEMIRING_TYPES; k++) {

@@ -94,15 +94,16 @@ template <class T, class V, bool INDEXED> struct plain_product {
         T value;
         int column;
     };
-    __device__ entry load(long long nz) const
+    __device__ int load_column(long long nz) const { return load_streaming(columns + nz); }
+    __device__ entry load(long long nz, int column) const
     {
         long long k = nz;
         if constexpr (INDEXED)
             k = wide_positions ? load_streaming((const long long *)positions + nz)
                                : load_streaming((const int *)positions + nz);
-        const int column = load_streaming(columns + nz);
         return {widened<T>(INDEXED ? values[k] : load_streaming(values + k)), column};
     }
+    __device__ entry load(long long nz) const { return load(nz, load_column(nz)); }
     __device__ T value_of(entry e) const
     {
         if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
@@ -114,7 +115,7 @@ template <class T, class V, bool INDEXED> struct plain_product {
     /* for rows.cuh; with an index, its numbers are what is stored, of 32 bits */
     using stored = typename stored_of<V, INDEXED>::type;
     using operand = T;
-    static constexpr bool STAGED = true, COMMUTES = true;
+    static constexpr bool STAGED = true, COMMUTES = true, OPAQUE = false;
     __device__ const stored *first_stored() const
     {
         if constexpr (INDEXED) return (const int *)positions;

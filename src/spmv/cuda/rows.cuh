@@ -8,6 +8,8 @@
  *     static constexpr bool STAGED;          what is stored of entries is to be copied; else it is read where it lies
  *     static constexpr bool COMMUTES;        add does, and identity is neutral: threads of a row may take entries by
  *                                            turns
+ *     static constexpr bool OPAQUE;          fetch does more than to load: the compiler would wait for one entry
+ *                                            before it asks for the next, were the next asked for under a condition
  *     const stored *first_stored() const; const int *first_column() const;       of all entries
  *     operand fetch(const stored *s, int k, int column, long long nz, long long row) const;   nz: stored as s[k]
  *     product combine(const stored *s, int k, operand) const;
@@ -87,7 +89,10 @@ __global__ void __launch_bounds__(BLOCK,
                     typename Op::operand operand[STEP]; /* all of them on their way before the first is waited for */
 #pragma unroll
                     for (int j = 0; j < STEP; j++)
-                        if (k + (j << lanes_shift) < end)
+                        if (Op::OPAQUE) /* the first once more where there are no more */
+                            operand[j] = fetch(mine, entries, columns,
+                                               k + (j << lanes_shift) < end ? k + (j << lanes_shift) : k, r);
+                        else if (k + (j << lanes_shift) < end)
                             operand[j] = fetch(mine, entries, columns, k + (j << lanes_shift), r);
 #pragma unroll
                     for (int j = 0; j < STEP; j++)

@@ -138,7 +138,9 @@ static void add_rows(struct text *t, const trine_semiring_source *s)
     const bool copies = s->value.name && s->value.size <= MOST_STAGED_BYTES && s->value.align <= MOST_STAGED_BYTES;
     add(t, "    using stored = typename trine_stored<POSITION_BITS>::type;\n"
            "    using operand = trine_product;\n"
-           "    static constexpr bool COMMUTES = false, STAGED = POSITION_BITS != 0");
+           "    static constexpr bool OPAQUE = true, COMMUTES = ");
+    add(t, s->commutes ? "true" : "false");
+    add(t, ", STAGED = POSITION_BITS != 0");
     add(t, copies ? " || true;\n" : ";\n");
     add(t,
         "    __device__ __forceinline__ const stored *first_stored() const\n"
