@@ -14,8 +14,10 @@
 /* Of the largest entry of its column, what the diagonal one may be less and is a pivot all the same: UMFPACK's. KLU's
  * own, 0.001, costs up to three digits in one matrix of ten (docs/notes/direct-solves.md). */
 static const double diagonal_tolerance = 0.1;
+/* KLU's own, for factors of few solves: a step of refinement takes less time than what larger pivots fill. */
+static const double few_solves_tolerance = 0.001;
 /* Entries of L with the old pivots on new values, beyond which pivots are chosen anew: what KLU's own tolerance
- * allows. */
+ * allows. Where KLU solves, a trial solve says it. */
 static const double most_growth = 1000;
 
 /** Rows of L_d^-1 F by columns, ascending. */
@@ -32,7 +34,6 @@ struct klu_state {
     struct rows_above above; /* while the pivots stay */
     bool new_pivots;         /* the next numeric part chooses them anew */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
-    double growth;           /* reciprocal growth of the pivots when they were chosen */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -75,6 +76,7 @@ static trine_status order(trine_factor F, const struct factor_input *in)
     }
     if (c->status == KLU_SINGULAR) TRY(factor_check_structural_rank(F));
     if (!state->symbolic || c->status) TRY(failure(c, "ordering and symbolic analysis"));
+    F->has_full_rank = true; /* else KLU says KLU_SINGULAR, or it was looked at */
 done:
     trine_free(F->ctx, TRINE_HOST, perm);
     return status;
@@ -83,7 +85,9 @@ done:
 void factor_klu_set_tolerance(trine_factor F, double tolerance)
 {
     struct klu_state *state = F->state;
-    state->common.tol = tolerance > 0 ? tolerance : diagonal_tolerance;
+    state->common.tol = tolerance > 0          ? tolerance
+                        : F->use == FACTOR_ONCE ? few_solves_tolerance
+                                                : diagonal_tolerance;
     state->new_pivots = true;
 }
 
@@ -143,18 +147,6 @@ static trine_status check_row_sums(trine_factor F, const struct factor_input *in
 done:
     trine_free(F->ctx, TRINE_HOST, sums);
     return status;
-}
-
-/** Reciprocal growth of the pivots: the largest entry of A's column over U's, the least of all columns. */
-static double reciprocal_growth(trine_factor F, const struct factor_input *in)
-{
-    struct klu_state *state = F->state;
-    klu_common *c = &state->common;
-    double *values = (double *)in->values;
-    int *rows = (int *)in->indices;
-    is_complex(F) ? klu_z_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c)
-                  : klu_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c);
-    return c->rgrowth;
 }
 
 /** Pivots as they come. */
@@ -332,13 +324,8 @@ done:
 /** New values with the pivots of old ones, and their parts where these are wanted; *kept: these pivots will do. */
 static trine_status keep_pivots(trine_factor F, const struct factor_input *in, bool *kept)
 {
-    struct klu_state *state = F->state;
     *kept = refactorize(F, in);
-    if (!*kept) return TRINE_SUCCESS;
-    if (F->by_library) {
-        *kept = reciprocal_growth(F, in) * most_growth >= state->growth;
-        return TRINE_SUCCESS;
-    }
+    if (!*kept || F->by_library) return TRINE_SUCCESS;
     double growth;
     const trine_status status = extract(F, &growth);
     F->has_parts = *kept = !status && growth <= most_growth;
@@ -360,10 +347,8 @@ static trine_status numeric(trine_factor F)
     struct klu_state *state = F->state;
     bool kept;
     TRY(keep_pivots(F, &in, &kept));
-    if (!kept) {
-        TRY(factorize(F, &in));
-        if (F->by_library) state->growth = reciprocal_growth(F, &in);
-    }
+    if (!kept) TRY(factorize(F, &in));
+    F->kept_pivots = kept;
     for (int64_t i = 0; i < F->n; i++) /* which KLU divides by */
         if (!(state->numeric->Rs[i] > 0 && isfinite(state->numeric->Rs[i]))) TRY(factor_fail_range(F));
     F->nnz_L = state->numeric->lnz;

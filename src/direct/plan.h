@@ -26,9 +26,8 @@ static inline trine_transpose direct_op(trine_dtype t, trine_transpose op)
     return op == TRINE_H && !trine_dtype_is_complex(t) ? TRINE_T : op;
 }
 
-/** Whether the library that factors may solve too, in ctx with vectors of t: asked for, or because few solves are
- *  expected (choose_solver.c). */
-bool solver_may_be_library(trine_context ctx, trine_dtype t, const trine_direct_options *o);
+/** What a factor for a plan with these options is made for. */
+enum factor_use solver_use(trine_context ctx, trine_dtype t, const trine_direct_options *o);
 /** F, made for that, is not solved with by its library where plans will pay all the same. */
 void solver_choose_library(trine_factor F, const trine_direct_options *o);
 /** The reason for the library's own solves. */
