@@ -57,6 +57,7 @@ struct trine_factor_s {
     bool of_plan; /* a plan made it for itself, and takes its triangles away */
     bool has_parts; /* backend->take_parts was called */
     bool kept_pivots; /* those of old values, in the last numeric part */
+    bool trusted; /* and growth says that they are as good as when a trial solve found them so */
     pthread_mutex_t lock; /* of a library's solve, and of taking parts */
 
     trine_matrix A; /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
@@ -84,7 +85,8 @@ struct trine_factor_s {
                                   without panels; Cholesky: U NULL */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
-    int refine_new; /* and of these pivots when they were chosen */
+    int refine_new; /* and trial_new, those of these pivots when they were chosen */
+    double trial_new;
     trine_panels panels; /* n_panels = 0: there are none */
     int32_t *first_column, *panel_rows; /* what panels does not borrow from the library */
     int64_t *row_offsets, *value_offsets;

@@ -249,7 +249,8 @@ static trine_status numeric_and_trial(trine_factor F)
     factor_clear_numeric(F);
     TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
     if (!factor_solves(F)) TRY(factor_take_parts(F));
-    if (needs_trial(F)) TRY(factor_try(F));
+    if (F->trusted && F->refine_new == 0) F->trial_error = F->trial_new;
+    else if (needs_trial(F)) TRY(factor_try(F));
 done:
     return status;
 }
@@ -258,14 +259,18 @@ trine_status factor_numeric(trine_factor F)
 {
     double start = trine_wall_time();
     trine_status status = TRINE_SUCCESS;
-    F->kept_pivots = false;
+    F->kept_pivots = F->trusted = false;
     TRY(numeric_and_trial(F));
     if (F->kept_pivots && factor_solves(F) && !(factor_is_accurate(F) && F->refine <= F->refine_new)) {
         trine_log(F->ctx, 2, "%s: pivots are chosen anew", trine_direct_method_name(F->method));
         factor_klu_set_tolerance(F, F->options.pivot_threshold);
+        F->trusted = false;
         TRY(numeric_and_trial(F));
     }
-    if (!F->kept_pivots) F->refine_new = F->refine;
+    if (!F->kept_pivots) {
+        F->refine_new = F->refine;
+        F->trial_new = F->trial_error;
+    }
     factor_drop_wide_rows(F);
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;

@@ -19,6 +19,9 @@ static const double few_solves_tolerance = 0.001;
 /* Entries of L with the old pivots on new values, beyond which pivots are chosen anew: what KLU's own tolerance
  * allows. Where KLU solves, a trial solve says it. */
 static const double most_growth = 1000;
+/* With old pivots that would be taken again, how much larger U may be than when they were chosen and tried, for no new
+ * trial. */
+static const double most_larger = 4;
 
 /** Rows of L_d^-1 F by columns, ascending. */
 struct rows_above {
@@ -34,6 +37,7 @@ struct klu_state {
     struct rows_above above; /* while the pivots stay */
     bool new_pivots;         /* the next numeric part chooses them anew */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
+    double largest;          /* entry of U when the pivots were chosen, of rows of A whose sums are one */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -282,9 +286,11 @@ done:
 #define TEMPLATE "direct/klu.inc"
 #include "core/each_dtype.h"
 static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
-static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *) = TABLE(take_upper);
+static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *,
+                                          double *) = TABLE(take_upper);
 
-static trine_status extract(trine_factor F, double *growth)
+/** *growth, *largest: the largest entries of L and U. */
+static trine_status extract(trine_factor F, double *growth, double *largest)
 {
     trine_status status = TRINE_SUCCESS;
     struct klu_state *state = F->state;
@@ -294,7 +300,6 @@ static trine_status extract(trine_factor F, double *growth)
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
     TRY(ALLOC(F->ctx, F->col_perm, F->n));
     TRY(ALLOC(F->ctx, F->row_scale, F->n));
-    double largest;
     TRY(make_triangle(F, &L, 0, numeric->lnz));
     TRY(numeric->nzoff ? make_part(F, &U, numeric->unz) : make_triangle(F, &U, 1, numeric->unz));
     TRY(make_part(F, &off, numeric->nzoff));
@@ -311,9 +316,9 @@ static trine_status extract(trine_factor F, double *growth)
     F->nnz_L = L.count;
     F->nnz_U = U.count;
     take_triangle[F->dtype](F, &L, growth);
-    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off));
-    else take_triangle[F->dtype](F, &U, &largest);
-    if (!isfinite(*growth) || (!numeric->nzoff && !isfinite(largest))) status = factor_fail_range(F);
+    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off, largest));
+    else take_triangle[F->dtype](F, &U, largest);
+    if (!isfinite(*growth) || !isfinite(*largest)) status = factor_fail_range(F);
 done:
     free_part(F, &off);
     free_part(F, &U);
@@ -324,11 +329,13 @@ done:
 /** New values with the pivots of old ones, and their parts where these are wanted; *kept: these pivots will do. */
 static trine_status keep_pivots(trine_factor F, const struct factor_input *in, bool *kept)
 {
+    struct klu_state *state = F->state;
     *kept = refactorize(F, in);
     if (!*kept || F->by_library) return TRINE_SUCCESS;
-    double growth;
-    const trine_status status = extract(F, &growth);
+    double growth, largest;
+    const trine_status status = extract(F, &growth, &largest);
     F->has_parts = *kept = !status && growth <= most_growth;
+    F->trusted = *kept && growth * state->common.tol <= 1 && largest <= most_larger * state->largest;
     if (*kept || (status && status != TRINE_ERR_NO_CONVERGENCE)) return status;
     factor_clear_numeric(F);
     return TRINE_SUCCESS;
@@ -336,8 +343,10 @@ static trine_status keep_pivots(trine_factor F, const struct factor_input *in, b
 
 static trine_status take_parts(trine_factor F)
 {
-    double growth;
-    return extract(F, &growth);
+    double growth, largest;
+    const trine_status status = extract(F, &growth, &largest);
+    if (!status && !F->kept_pivots) ((struct klu_state *)F->state)->largest = largest;
+    return status;
 }
 
 static trine_status numeric(trine_factor F)
