@@ -162,8 +162,8 @@ struct factor_input {
 struct factor_input factor_get_input(trine_factor F);
 /** The structure of A: CSC, D or Z, sorted, without duplicates. */
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
-/** *W is A the way every adapter wants it, CSC, D or Z, sorted, without duplicates, and *s its structure. *W NULL: A has
- *  to be converted or sorted first, or does not do. */
+/** *W is A the way every adapter wants it, CSC, D or Z, sorted, without duplicates, and *s its structure. *W NULL: A
+ *  has to be converted or sorted first, or does not do. */
 trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
 /** New values: *W is A with the pattern of F->A, and *s its structure where F's method is for Hermitian matrices. *W
  *  NULL: A is stored in another way, in another precision, has another pattern, or does not do. */
@@ -190,7 +190,7 @@ trine_status factor_order_symmetric(trine_factor F, trine_ordering which);
 trine_status factor_column_order(trine_factor F, trine_ordering which, int32_t *perm);
 /** qsort's order of int32_t. */
 int factor_ascending(const void *a, const void *b);
-/** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575); of one pattern once. */
+/** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). Looked at once. */
 trine_status factor_check_structural_rank(trine_factor F);
 /** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */
 trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t number);

@@ -89,9 +89,7 @@ done:
 void factor_klu_set_tolerance(trine_factor F, double tolerance)
 {
     struct klu_state *state = F->state;
-    state->common.tol = tolerance > 0          ? tolerance
-                        : F->use == FACTOR_ONCE ? few_solves_tolerance
-                                                : diagonal_tolerance;
+    state->common.tol = tolerance > 0 ? tolerance : F->use == FACTOR_ONCE ? few_solves_tolerance : diagonal_tolerance;
     state->new_pivots = true;
 }
 
