@@ -42,8 +42,9 @@ void direct_work_end(trine_plan_work *work);
 /** trine_direct_solve with alpha. */
 trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
                           const trine_dense *X, const trine_exec *exec);
-/** X := op(A)^-1 B through the work's vectors; op as direct_op has it; B == X allowed. */
-trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
-                        const trine_dense *X, void *stream);
+/** X := op(A)^-1 B through the work's vectors, with D->refine steps of refinement; op as direct_op has it; B == X
+ *  allowed. */
+trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                              const trine_dense *X, void *stream);
 
 #endif
