@@ -70,6 +70,13 @@ done:
     return status;
 }
 
+/** Bytes of L, before its numeric part. */
+static double room_needed(const cholmod_factor *L, double entries, int parts)
+{
+    const double value = (double)sizeof(double) * parts;
+    return L->is_super ? (double)L->xsize * value : entries * (value + (double)sizeof(int64_t));
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -99,6 +106,7 @@ static trine_status analyse(trine_factor F)
     c->final_super = state->L->is_super;
     if (F->method == TRINE_DIRECT_CHOLESKY && !state->L->is_super) F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
     F->count = (struct factor_count){.flops = c->fl, .entries = c->lnz};
+    TRY(factor_check_room(F, room_needed(state->L, c->lnz, factor_parts(F))));
     F->symbolic_seconds = trine_wall_time() - start;
 done:
     trine_free(F->ctx, TRINE_HOST, perm);
