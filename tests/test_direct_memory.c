@@ -260,6 +260,42 @@ static void no_library_ends_the_process_in_a_small_address_space(void **state)
             if (megabytes[i] == 2000) assert_int_equal(status, TRINE_SUCCESS);
         }
 }
+
+/** Where a factor has no room, what it takes is said before the factorization, which is not begun: in a child. */
+static int factor_without_room(void)
+{
+    trine_context ctx;
+    trine_matrix A;
+    trine_direct plan;
+    long pages = 0;
+    const trine_direct_options options = {
+        .factor = {.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_NATURAL}};
+    alarm(60);
+    if (trine_context_create(&ctx, "cpu:1") || trine_matrix_gallery(ctx, &A, "laplace3d:n=30", TRINE_D)) return 3;
+    FILE *f = fopen("/proc/self/statm", "r"); /* L of n^5 entries, 194 MB; OpenBLAS takes 128 MiB first */
+    if (!f || fscanf(f, "%ld", &pages) != 1) return 5;
+    fclose(f);
+    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)290 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){most, RLIM_INFINITY})) return 5;
+    const trine_status status = create(ctx, &plan, A, &options);
+    if (status != TRINE_ERR_MEMORY) return 6;
+    if (!strstr(trine_last_error(), "MB are free: the factorization was not begun")) return 7;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY})) return 5;
+    return create(ctx, &plan, A, &options) ? 8 : 0;
+}
+
+static void a_factor_without_room_is_refused_before_it_is_begun(void **state)
+{
+    (void)state;
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) _exit(factor_without_room());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
 #endif
 
 int main(void)
@@ -270,6 +306,7 @@ int main(void)
 #ifdef FAILS_EVERYWHERE
         cmocka_unit_test_setup(no_library_ends_the_process_when_malloc_fails, open_library),
         cmocka_unit_test_setup(no_library_ends_the_process_in_a_small_address_space, open_library),
+        cmocka_unit_test_setup(a_factor_without_room_is_refused_before_it_is_begun, open_library),
 #endif
     };
     return TEST_MAIN(tests);

@@ -70,6 +70,13 @@ done:
     return status;
 }
 
+/** Bytes of L, before its numeric part. */
+static double room_needed(const cholmod_factor *L, double entries, int parts)
+{
+    const double value = (double)sizeof(double) * parts;
+    return L->is_super ? (double)L->xsize * value : entries * (value + (double)sizeof(int64_t));
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -92,17 +99,17 @@ static trine_status analyse(trine_factor F)
     c->method[0].ordering = CHOLMOD_GIVEN;
     /* natural and given mean that order, as it is */
     c->postorder = F->ordering == TRINE_ORDERING_AMD || F->ordering == TRINE_ORDERING_METIS;
-    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    TRY(factor_wide_rows(F, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
     state->L = cholmod_l_analyze_p(&A, perm, NULL, 0, c);
     if (!state->L) TRY(failure(c, "symbolic analysis"));
     c->final_super = state->L->is_super;
     if (F->method == TRINE_DIRECT_CHOLESKY && !state->L->is_super) F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
     F->count = (struct factor_count){.flops = c->fl, .entries = c->lnz};
+    TRY(factor_check_room(F, room_needed(state->L, c->lnz, factor_parts(F))));
     F->symbolic_seconds = trine_wall_time() - start;
 done:
     trine_free(F->ctx, TRINE_HOST, perm);
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
 
@@ -196,7 +203,7 @@ static trine_status numeric(trine_factor F)
     struct cholmod_state *state = F->state;
     cholmod_factor *L = state->L;
     int64_t *rows = NULL;
-    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    TRY(factor_wide_rows(F, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
     const struct factor_threads before = factor_threads_begin(F->ctx, state->common.fl);
     cholmod_l_factorize(&A, L, &state->common);
@@ -212,7 +219,6 @@ static trine_status numeric(trine_factor F)
     factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, factor_parts(F))
                                                                     : cholmod_l_rcond(L, &state->common));
 done:
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
 

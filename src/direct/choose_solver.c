@@ -26,12 +26,20 @@ static double expected_solves(const trine_triangular_options *o)
     return solves * (o->max_nrhs ? (double)o->max_nrhs : 1);
 }
 
-bool solver_may_be_library(trine_context ctx, trine_dtype t, const trine_direct_options *o)
+/** Whether F's library may solve. */
+static bool may_be_library(trine_context ctx, trine_dtype t, const trine_direct_options *o)
 {
     if (direct_space(ctx) == TRINE_DEVICE || trine_dtype_is_single(t)) return false;
     if (o->solver != TRINE_SOLVER_AUTO) return o->solver == TRINE_SOLVER_LIBRARY;
     const bool asks = o->triangular.method || o->triangular.summation || o->supernodal.invert || o->supernodal.single;
     return !asks && expected_solves(&o->triangular) < solves_to_pay(TRINE_DIRECT_LU_KLU);
+}
+
+enum factor_use solver_use(trine_context ctx, trine_dtype t, const trine_direct_options *o)
+{
+    const double few = 4; /* solves, whose refinement takes less time than larger pivots in one factor */
+    if (!may_be_library(ctx, t, o)) return FACTOR_FOR_PLANS;
+    return o->refine == 0 && expected_solves(&o->triangular) <= few ? FACTOR_ONCE : FACTOR_BY_LIBRARY;
 }
 
 void solver_choose_library(trine_factor F, const trine_direct_options *o)

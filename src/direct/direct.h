@@ -37,6 +37,10 @@ struct factor_structure {
     bool full_diagonal;     /* every diagonal entry is there, and none is zero */
 };
 
+/** What a factor is made for: to be handed out in parts or to plans; solves by its library; so few of them that one
+ *  may take longer if the factor takes less time. */
+enum factor_use { FACTOR_FOR_PLANS, FACTOR_BY_LIBRARY, FACTOR_ONCE };
+
 /** A symbolic count of what a factorization needs. */
 struct factor_count { double flops, entries; /* entries 0: not counted */ };
 
@@ -47,14 +51,19 @@ struct trine_factor_s {
     const struct factor_backend *backend; /* NULL for n = 0 */
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
+    enum factor_use use; /* that it was made for */
     bool by_library; /* solves are the library's where it can, and parts are taken when asked for */
     bool updated; /* there were new values */
     bool of_plan; /* a plan made it for itself, and takes its triangles away */
     bool has_parts; /* backend->take_parts was called */
+    bool kept_pivots; /* those of old values, in the last numeric part */
+    bool trusted; /* and growth says that they are as good as when a trial solve found them so */
     pthread_mutex_t lock; /* of a library's solve, and of taking parts */
 
     trine_matrix A; /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
                        it */
+    int64_t *wide_rows; /* factor_wide_rows */
+    bool has_full_rank; /* structurally, as is known */
     struct factor_structure structure; /* of A; look at it after factor_know_structure */
     trine_dtype dtype;
     int64_t n, nnz_given; /* nnz as the caller stored them */
@@ -76,6 +85,8 @@ struct trine_factor_s {
                                   without panels; Cholesky: U NULL */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
+    int refine_new; /* and trial_new, those of these pivots when they were chosen */
+    double trial_new;
     trine_panels panels; /* n_panels = 0: there are none */
     int32_t *first_column, *panel_rows; /* what panels does not borrow from the library */
     int64_t *row_offsets, *value_offsets;
@@ -99,7 +110,7 @@ static inline bool factor_solves(trine_factor F)
 trine_status factor_solve_in_place(trine_factor F, trine_transpose op, const trine_dense *X);
 /** trine_factor_create. */
 trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options,
-                           bool by_library);
+                           enum factor_use use);
 /** What the library has not handed out yet of F's permutations, scales, panels and triangles. */
 trine_status factor_take_parts(trine_factor F);
 
@@ -151,6 +162,9 @@ struct factor_input {
 struct factor_input factor_get_input(trine_factor F);
 /** The structure of A: CSC, D or Z, sorted, without duplicates. */
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
+/** *W is A the way every adapter wants it, CSC, D or Z, sorted, without duplicates, and *s its structure. *W NULL: A
+ *  has to be converted or sorted first, or does not do. */
+trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
 /** New values: *W is A with the pattern of F->A, and *s its structure where F's method is for Hermitian matrices. *W
  *  NULL: A is stored in another way, in another precision, has another pattern, or does not do. */
 trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
@@ -159,6 +173,9 @@ trine_status factor_know_structure(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
+/** A's rows in 64 bits, made once for ordering, analysis and numeric part, and F's own: factor_drop_wide_rows. */
+trine_status factor_wide_rows(trine_factor F, int64_t **rows);
+void factor_drop_wide_rows(trine_factor F);
 /** A backend's triangle where F->triangles are made. */
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** trine_factor_get_triangle by rows or by columns, whichever costs nothing. */
@@ -173,7 +190,9 @@ trine_status factor_order_symmetric(trine_factor F, trine_ordering which);
 trine_status factor_column_order(trine_factor F, trine_ordering which, int32_t *perm);
 /** qsort's order of int32_t. */
 int factor_ascending(const void *a, const void *b);
-/** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). */
+/** TRINE_ERR_MEMORY if a factor of so many bytes, and of F->count.entries, is more than there is room for (room.c). */
+trine_status factor_check_room(trine_factor F, double bytes);
+/** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). Looked at once. */
 trine_status factor_check_structural_rank(trine_factor F);
 /** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */
 trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t number);

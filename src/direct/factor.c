@@ -113,7 +113,8 @@ bool factor_scales_are_good(trine_factor F)
 
 /* ------------------------------------------------------------------- input */
 
-trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
+/** What can be said of A without a look at its arrays. */
+static trine_status check_shape(trine_matrix A, trine_matrix_info *info)
 {
     REQUIRE(A, "A is NULL");
     trine_status status = trine_matrix_get_info(A, info);
@@ -124,7 +125,13 @@ trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
     REQUIRE(info->n_rows == info->n_cols, "A is %lld x %lld, not square", (long long)info->n_rows,
             (long long)info->n_cols);
     REQUIRE(values || info->nnz == 0, "A is a pattern without values");
-    return trine_matrix_check(A, TRINE_CHECK_FINITE);
+    return TRINE_SUCCESS;
+}
+
+trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
+{
+    const trine_status status = check_shape(A, info);
+    return status ? status : trine_matrix_check(A, TRINE_CHECK_FINITE);
 }
 
 /** A matrix without entries may have no values, and a library takes NULL for a wrong argument: arrays all the same. */
@@ -236,14 +243,35 @@ static bool needs_trial(trine_factor F)
     return factor_solves(F) ? !is_cholesky(F->method) && F->method != TRINE_DIRECT_CUDSS : F->triangles[1] != NULL;
 }
 
-trine_status factor_numeric(trine_factor F)
+static trine_status numeric_and_trial(trine_factor F)
 {
-    double start = trine_wall_time();
     trine_status status = TRINE_SUCCESS;
     factor_clear_numeric(F);
     TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
     if (!factor_solves(F)) TRY(factor_take_parts(F));
-    if (needs_trial(F)) TRY(factor_try(F));
+    if (F->trusted && F->refine_new == 0) F->trial_error = F->trial_new;
+    else if (needs_trial(F)) TRY(factor_try(F));
+done:
+    return status;
+}
+
+trine_status factor_numeric(trine_factor F)
+{
+    double start = trine_wall_time();
+    trine_status status = TRINE_SUCCESS;
+    F->kept_pivots = F->trusted = false;
+    TRY(numeric_and_trial(F));
+    if (F->kept_pivots && factor_solves(F) && !(factor_is_accurate(F) && F->refine <= F->refine_new)) {
+        trine_log(F->ctx, 2, "%s: pivots are chosen anew", trine_direct_method_name(F->method));
+        factor_klu_set_tolerance(F, F->options.pivot_threshold);
+        F->trusted = false;
+        TRY(numeric_and_trial(F));
+    }
+    if (!F->kept_pivots) {
+        F->refine_new = F->refine;
+        F->trial_new = F->trial_error;
+    }
+    factor_drop_wide_rows(F);
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;
     trine_log(
@@ -350,7 +378,7 @@ done:
 }
 
 trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options,
-                           bool by_library)
+                           enum factor_use use)
 {
     REQUIRE(out, "F is NULL");
     *out = NULL;
@@ -359,7 +387,7 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
     if (status) return status;
-    status = factor_check_matrix(A, &info);
+    status = check_shape(A, &info);
     if (status) return status;
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
     if (!F) return TRINE_ERR_MEMORY;
@@ -367,11 +395,16 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
     pthread_mutex_init(&F->lock, NULL);
     F->ctx = trine_retain_context(ctx);
     F->options = chosen;
-    F->by_library = by_library;
+    F->use = use;
+    F->by_library = use != FACTOR_FOR_PLANS;
     F->n = info.n_rows;
     F->nnz_given = info.nnz;
     F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
-    TRY(normalize(F, A, &F->A));
+    TRY(factor_take_matrix(F, A, &F->A, &F->structure));
+    if (!F->A) {
+        TRY(trine_matrix_check(A, TRINE_CHECK_FINITE));
+        TRY(normalize(F, A, &F->A));
+    }
     TRY(take_order(F));
     switch (chosen.method) {
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
@@ -395,7 +428,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
                                  const trine_factor_options *options)
 {
     TRINE_RANGE;
-    return factor_create(ctx, out, A, options, false);
+    return factor_create(ctx, out, A, options, FACTOR_FOR_PLANS);
 }
 
 static trine_status same_pattern(trine_factor F, trine_matrix W)
@@ -448,6 +481,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
         status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }
+    factor_drop_wide_rows(F);
     trine_matrix_destroy(&F->A);
     F->A = W;
     F->structure = structure;
@@ -594,6 +628,7 @@ trine_status trine_factor_destroy(trine_factor *out)
     release_backend(F);
     trine_free(ctx, TRINE_HOST, F->given_order);
     trine_free(ctx, TRINE_HOST, F->symmetric_order);
+    factor_drop_wide_rows(F);
     pthread_mutex_destroy(&F->lock);
     trine_matrix_destroy(&F->A);
     trine_free(ctx, TRINE_HOST, F);

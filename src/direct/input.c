@@ -32,6 +32,20 @@ done:
     return status;
 }
 
+trine_status factor_wide_rows(trine_factor F, int64_t **rows)
+{
+    const struct factor_input in = factor_get_input(F);
+    const trine_status status = F->wide_rows ? TRINE_SUCCESS : factor_widen(F->ctx, in.nnz, in.indices, &F->wide_rows);
+    *rows = F->wide_rows;
+    return status;
+}
+
+void factor_drop_wide_rows(trine_factor F)
+{
+    trine_free(F->ctx, TRINE_HOST, F->wide_rows);
+    F->wide_rows = NULL;
+}
+
 /* --------------------------------------------------------------- structure */
 
 /** Whether the values v at (i,j) and w at (j,i) are those of a symmetric and of a Hermitian matrix. */
@@ -81,6 +95,13 @@ static inline void find_structure(const struct factor_input *in, int parts, int6
     *s = found.pattern_symmetric ? found : (struct factor_structure){.known = true};
 }
 
+/** next: n numbers. */
+static void find_structure_of(const struct factor_input *in, int parts, int64_t *next, struct factor_structure *s)
+{
+    if (parts == 2) find_structure(in, 2, next, s);
+    else find_structure(in, 1, next, s);
+}
+
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s)
 {
     trine_status status = TRINE_SUCCESS;
@@ -89,8 +110,7 @@ trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct fac
     int64_t *next;
     trine_matrix_get_info(A, &info);
     TRY(ALLOC(ctx, next, in.n));
-    if (trine_dtype_is_complex(info.dtype)) find_structure(&in, 2, next, s);
-    else find_structure(&in, 1, next, s);
+    find_structure_of(&in, trine_dtype_is_complex(info.dtype) ? 2 : 1, next, s);
 done:
     trine_free(ctx, TRINE_HOST, next);
     return status;
@@ -99,6 +119,82 @@ done:
 trine_status factor_know_structure(trine_factor F)
 {
     return F->structure.known ? TRINE_SUCCESS : factor_find_structure(F->ctx, F->A, &F->structure);
+}
+
+/* ------------------------------------------------------------ a first matrix */
+
+/** Whether rows or columns follow each other from 0 to nnz, with ascending indices below n in each. */
+static bool is_sorted(const struct factor_input *in)
+{
+    if (in->offsets[0] != 0 || in->offsets[in->n] != in->nnz) return false;
+    for (int64_t j = 0; j < in->n; j++) {
+        const int64_t end = in->offsets[j + 1];
+        int64_t before = -1;
+        if (end < in->offsets[j] || end > in->nnz) return false;
+        for (int64_t k = in->offsets[j]; k < end; k++) {
+            if (in->indices[k] <= before) return false;
+            before = in->indices[k];
+        }
+        if (before >= in->n) return false;
+    }
+    return true;
+}
+
+/** The columns of A, which is stored by rows, at next[0..n), which moves on. indices NULL: they are there. */
+static void turn(const struct factor_input *A, int parts, int64_t *next, int32_t *indices, double *to)
+{
+    for (int64_t i = 0; i < A->n; i++)
+        for (int64_t k = A->offsets[i]; k < A->offsets[i + 1]; k++) {
+            const int64_t at = next[A->indices[k]]++;
+            if (indices) indices[at] = (int32_t)i;
+            to[at * parts] = A->values[k * parts];
+            if (parts == 2) to[at * 2 + 1] = A->values[k * 2 + 1];
+        }
+}
+
+/** offsets[0..n]: where the columns of A begin, which is stored by rows. */
+static void count_columns(const struct factor_input *A, int64_t *offsets)
+{
+    memset(offsets, 0, (size_t)(A->n + 1) * sizeof *offsets);
+    for (int64_t k = 0; k < A->nnz; k++) offsets[A->indices[k] + 1]++;
+    for (int64_t j = 0; j < A->n; j++) offsets[j + 1] += offsets[j];
+}
+
+trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix_info info;
+    int64_t *offsets, *next = NULL;
+    int32_t *indices;
+    void *values;
+    *W = NULL;
+    TRY(trine_matrix_get_info(A, &info));
+    const struct factor_input in = input_of(A);
+    const int parts = factor_parts(F);
+    const bool by_rows = info.format == TRINE_CSR;
+    if (info.space != TRINE_HOST || info.dtype != F->dtype || !in.n || !in.nnz || !in.values || !is_sorted(&in) ||
+        !factor_values_are_finite(in.values, in.nnz, parts))
+        goto done;
+    TRY(ALLOC(F->ctx, next, in.n + 1));
+    find_structure_of(&in, parts, next, s); /* that of A^T is A's */
+    TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, in.n, in.n, in.nnz, &offsets, &indices, &values));
+    const bool same_pattern = !by_rows || s->pattern_symmetric;
+    if (same_pattern) {
+        memcpy(offsets, in.offsets, (size_t)(in.n + 1) * sizeof *offsets);
+        memcpy(indices, in.indices, (size_t)in.nnz * sizeof *indices);
+    } else {
+        count_columns(&in, offsets);
+    }
+    if (!by_rows || s->symmetric) {
+        memcpy(values, in.values, (size_t)in.nnz * trine_dtype_size(F->dtype));
+    } else {
+        memcpy(next, offsets, (size_t)in.n * sizeof *next);
+        turn(&in, parts, next, same_pattern ? NULL : indices, values);
+    }
+done:
+    trine_free(F->ctx, TRINE_HOST, next);
+    if (status) trine_matrix_destroy(W);
+    return status;
 }
 
 /* -------------------------------------------------------------- new values */

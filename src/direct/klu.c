@@ -14,9 +14,14 @@
 /* Of the largest entry of its column, what the diagonal one may be less and is a pivot all the same: UMFPACK's. KLU's
  * own, 0.001, costs up to three digits in one matrix of ten (docs/notes/direct-solves.md). */
 static const double diagonal_tolerance = 0.1;
+/* KLU's own, for factors of few solves: a step of refinement takes less time than what larger pivots fill. */
+static const double few_solves_tolerance = 0.001;
 /* Entries of L with the old pivots on new values, beyond which pivots are chosen anew: what KLU's own tolerance
- * allows. */
+ * allows. Where KLU solves, a trial solve says it. */
 static const double most_growth = 1000;
+/* With old pivots that would be taken again, how much larger U may be than when they were chosen and tried, for no new
+ * trial. */
+static const double most_larger = 4;
 
 /** Rows of L_d^-1 F by columns, ascending. */
 struct rows_above {
@@ -32,7 +37,7 @@ struct klu_state {
     struct rows_above above; /* while the pivots stay */
     bool new_pivots;         /* the next numeric part chooses them anew */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
-    double growth;           /* reciprocal growth of the pivots when they were chosen */
+    double largest;          /* entry of U when the pivots were chosen, of rows of A whose sums are one */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -75,6 +80,7 @@ static trine_status order(trine_factor F, const struct factor_input *in)
     }
     if (c->status == KLU_SINGULAR) TRY(factor_check_structural_rank(F));
     if (!state->symbolic || c->status) TRY(failure(c, "ordering and symbolic analysis"));
+    F->has_full_rank = true; /* else KLU says KLU_SINGULAR, or it was looked at */
 done:
     trine_free(F->ctx, TRINE_HOST, perm);
     return status;
@@ -83,7 +89,7 @@ done:
 void factor_klu_set_tolerance(trine_factor F, double tolerance)
 {
     struct klu_state *state = F->state;
-    state->common.tol = tolerance > 0 ? tolerance : diagonal_tolerance;
+    state->common.tol = tolerance > 0 ? tolerance : F->use == FACTOR_ONCE ? few_solves_tolerance : diagonal_tolerance;
     state->new_pivots = true;
 }
 
@@ -143,18 +149,6 @@ static trine_status check_row_sums(trine_factor F, const struct factor_input *in
 done:
     trine_free(F->ctx, TRINE_HOST, sums);
     return status;
-}
-
-/** Reciprocal growth of the pivots: the largest entry of A's column over U's, the least of all columns. */
-static double reciprocal_growth(trine_factor F, const struct factor_input *in)
-{
-    struct klu_state *state = F->state;
-    klu_common *c = &state->common;
-    double *values = (double *)in->values;
-    int *rows = (int *)in->indices;
-    is_complex(F) ? klu_z_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c)
-                  : klu_rgrowth(state->offsets, rows, values, state->symbolic, state->numeric, c);
-    return c->rgrowth;
 }
 
 /** Pivots as they come. */
@@ -290,9 +284,11 @@ done:
 #define TEMPLATE "direct/klu.inc"
 #include "core/each_dtype.h"
 static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
-static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *) = TABLE(take_upper);
+static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *,
+                                          double *) = TABLE(take_upper);
 
-static trine_status extract(trine_factor F, double *growth)
+/** *growth, *largest: the largest entries of L and U. */
+static trine_status extract(trine_factor F, double *growth, double *largest)
 {
     trine_status status = TRINE_SUCCESS;
     struct klu_state *state = F->state;
@@ -302,7 +298,6 @@ static trine_status extract(trine_factor F, double *growth)
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
     TRY(ALLOC(F->ctx, F->col_perm, F->n));
     TRY(ALLOC(F->ctx, F->row_scale, F->n));
-    double largest;
     TRY(make_triangle(F, &L, 0, numeric->lnz));
     TRY(numeric->nzoff ? make_part(F, &U, numeric->unz) : make_triangle(F, &U, 1, numeric->unz));
     TRY(make_part(F, &off, numeric->nzoff));
@@ -319,9 +314,9 @@ static trine_status extract(trine_factor F, double *growth)
     F->nnz_L = L.count;
     F->nnz_U = U.count;
     take_triangle[F->dtype](F, &L, growth);
-    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off));
-    else take_triangle[F->dtype](F, &U, &largest);
-    if (!isfinite(*growth) || (!numeric->nzoff && !isfinite(largest))) status = factor_fail_range(F);
+    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off, largest));
+    else take_triangle[F->dtype](F, &U, largest);
+    if (!isfinite(*growth) || !isfinite(*largest)) status = factor_fail_range(F);
 done:
     free_part(F, &off);
     free_part(F, &U);
@@ -334,14 +329,11 @@ static trine_status keep_pivots(trine_factor F, const struct factor_input *in, b
 {
     struct klu_state *state = F->state;
     *kept = refactorize(F, in);
-    if (!*kept) return TRINE_SUCCESS;
-    if (F->by_library) {
-        *kept = reciprocal_growth(F, in) * most_growth >= state->growth;
-        return TRINE_SUCCESS;
-    }
-    double growth;
-    const trine_status status = extract(F, &growth);
+    if (!*kept || F->by_library) return TRINE_SUCCESS;
+    double growth, largest;
+    const trine_status status = extract(F, &growth, &largest);
     F->has_parts = *kept = !status && growth <= most_growth;
+    F->trusted = *kept && growth * state->common.tol <= 1 && largest <= most_larger * state->largest;
     if (*kept || (status && status != TRINE_ERR_NO_CONVERGENCE)) return status;
     factor_clear_numeric(F);
     return TRINE_SUCCESS;
@@ -349,8 +341,10 @@ static trine_status keep_pivots(trine_factor F, const struct factor_input *in, b
 
 static trine_status take_parts(trine_factor F)
 {
-    double growth;
-    return extract(F, &growth);
+    double growth, largest;
+    const trine_status status = extract(F, &growth, &largest);
+    if (!status && !F->kept_pivots) ((struct klu_state *)F->state)->largest = largest;
+    return status;
 }
 
 static trine_status numeric(trine_factor F)
@@ -360,10 +354,8 @@ static trine_status numeric(trine_factor F)
     struct klu_state *state = F->state;
     bool kept;
     TRY(keep_pivots(F, &in, &kept));
-    if (!kept) {
-        TRY(factorize(F, &in));
-        if (F->by_library) state->growth = reciprocal_growth(F, &in);
-    }
+    if (!kept) TRY(factorize(F, &in));
+    F->kept_pivots = kept;
     for (int64_t i = 0; i < F->n; i++) /* which KLU divides by */
         if (!(state->numeric->Rs[i] > 0 && isfinite(state->numeric->Rs[i]))) TRY(factor_fail_range(F));
     F->nnz_L = state->numeric->lnz;

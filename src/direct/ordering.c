@@ -25,7 +25,7 @@ static trine_status symmetric_pattern(trine_factor F, cholmod_common *common, in
     const struct factor_input in = factor_get_input(F);
     TRY(factor_know_structure(F));
     if (F->structure.pattern_symmetric) {
-        TRY(factor_widen(F->ctx, in.nnz, in.indices, rows));
+        TRY(factor_wide_rows(F, rows));
         *view = (cholmod_sparse){.nrow = (size_t)in.n,
                                  .ncol = (size_t)in.n,
                                  .nzmax = (size_t)in.nnz,
@@ -126,7 +126,6 @@ done:
     cholmod_l_finish(&common);
     trine_free(F->ctx, TRINE_HOST, other);
     trine_free(F->ctx, TRINE_HOST, order);
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
 
@@ -174,11 +173,13 @@ trine_status factor_check_structural_rank(trine_factor F)
     const struct factor_input in = factor_get_input(F);
     int64_t *rows = NULL, *match = NULL, *work = NULL;
     double operations = 0;
-    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    if (F->has_full_rank) return TRINE_SUCCESS;
+    TRY(factor_wide_rows(F, &rows));
     TRY(ALLOC(F->ctx, match, in.n));
     TRY(ALLOC(F->ctx, work, 5 * in.n));
     const int64_t rank = btf_l_maxtrans(in.n, in.n, (int64_t *)in.offsets, rows, 0, &operations, match, work);
-    if (rank == in.n) goto done;
+    F->has_full_rank = rank == in.n;
+    if (F->has_full_rank) goto done;
     int64_t i = 0;
     while (match[i] >= 0) i++;
     FAIL(TRINE_ERR_SINGULAR,
@@ -187,6 +188,5 @@ trine_status factor_check_structural_rank(trine_factor F)
 done:
     trine_free(F->ctx, TRINE_HOST, work);
     trine_free(F->ctx, TRINE_HOST, match);
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -91,6 +92,15 @@ done:
     return status;
 }
 
+static trine_status place_all_rows(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
+        if (D->sweeps.ops & op && !D->rows[op]) TRY(place_rows(D, op));
+done:
+    return status;
+}
+
 static void destroy_rows(trine_direct D)
 {
     for (int op = 0; op <= TRINE_H; op++) trine_matrix_destroy(&D->rows[op]);
@@ -106,8 +116,7 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     D->A = A;
     D->refine = D->options.refine > 0 ? D->options.refine : 0;
     if (A && D->may_refine && D->F->refine > D->refine) D->refine = D->F->refine;
-    for (trine_transpose op = TRINE_N; op <= TRINE_H && D->refine; op = (trine_transpose)(2 * op))
-        if (D->sweeps.ops & op) TRY(place_rows(D, op));
+    if (D->refine) TRY(place_all_rows(D));
 done:
     return status;
 }
@@ -149,7 +158,7 @@ static trine_status try_solve(trine_direct D, double *error)
     TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
     TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
     const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
-    TRY(solve_once(D, (direct_work *)D->base.own_work, TRINE_N, &X, &X, NULL));
+    TRY(solve_and_refine(D, (direct_work *)D->base.own_work, TRINE_N, &X, &X, NULL));
     TRY(trine_context_synchronize(D->base.ctx));
     TRY(trine_copy(D->base.ctx, s, TRINE_HOST, x, D->space, bytes));
     trine_accuracy accuracy;
@@ -162,21 +171,78 @@ done:
     return status;
 }
 
+/** In eps of the vectors, what a trial with inverses of the plans' own idea may leave. 10 is what the paper calls
+ *  stable; the pivots of LU make blocks of any condition, and one right-hand side may not show all of it. */
+static double most_error(trine_direct D)
+{
+    const double most = D->F->diag_L == TRINE_UNIT ? 4 : 10;
+    return most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->base.dtype);
+}
+
 /** Plans for D's factor. Where the inverses of panels were the plans' own idea, a solve shows whether they are
  *  accurate: for an ill-conditioned block of U they are not. */
-static trine_status set_up_sweeps(trine_direct D)
+static trine_status take_accurate(trine_direct D)
 {
-    /* In eps. 10 is what the paper calls stable; the pivots of LU make blocks of any condition, and one right-hand
-     * side may not show all of it. */
-    const double most = D->F->diag_L == TRINE_UNIT ? 4 : 10;
     trine_status status = TRINE_SUCCESS;
     double error = 0;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     while (D->A && sweeps_on_trial(&D->sweeps)) {
         TRY(try_solve(D, &error));
-        if (error <= most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->base.dtype)) break;
+        if (error <= most_error(D)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
     }
+done:
+    return status;
+}
+
+/** All panels inverted, and solutions refined once; *taken: a trial solve is accurate so. */
+static trine_status take_refined(trine_direct D, bool *taken)
+{
+    trine_status status = TRINE_SUCCESS;
+    double error = 0;
+    D->sweeps.invert_all = true;
+    TRY(sweeps_take_factor(&D->sweeps, D->F));
+    D->refine = 1;
+    TRY(place_all_rows(D));
+    TRY(try_solve(D, &error));
+    *taken = D->sweeps.supernodal && error <= most_error(D);
+    trine_log(D->base.ctx, 2, "supernodal: a backward error of %.3g eps with all panels inverted, refined once", error);
+    if (!*taken) {
+        D->sweeps.invert_all = false;
+        D->refine = 0;
+        destroy_rows(D);
+        goto done;
+    }
+    const size_t used = strlen(D->sweeps.reason);
+    snprintf(D->sweeps.reason + used, sizeof D->sweeps.reason - used,
+             "; all are inverted, which takes a step of refinement");
+done:
+    return status;
+}
+
+/** On a GPU a panel that is substituted takes several times as long as its inverse, and levels wait for it: so much
+ *  that a second solve with inverses, of the residual, is faster. */
+static bool refinement_is_faster(trine_direct D)
+{
+    enum { FEW = 50 }; /* of so many panels one may be substituted */
+    int64_t substituted, panels;
+    if (D->space != TRINE_DEVICE || !D->A || !D->may_refine || D->refine || D->options.supernodal.invert ||
+        D->options.supernodal.single)
+        return false;
+    sweeps_count_substituted(&D->sweeps, &substituted, &panels);
+    return substituted * FEW > panels;
+}
+
+static trine_status set_up_sweeps(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    bool refined = false;
+    if (D->sweeps.invert_all) TRY(take_refined(D, &refined));
+    if (refined) goto done;
+    TRY(take_accurate(D));
+    if (!refinement_is_faster(D)) goto done;
+    TRY(take_refined(D, &refined));
+    if (!refined) TRY(take_accurate(D));
 done:
     return status;
 }
@@ -299,7 +365,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_may_be_library(ctx, info.dtype, &chosen)));
+    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_use(ctx, info.dtype, &chosen)));
     F->of_plan = true;
     solver_choose_library(F, &chosen);
     if (!factor_solves(F)) give_back_holes(F);

@@ -26,9 +26,8 @@ static inline trine_transpose direct_op(trine_dtype t, trine_transpose op)
     return op == TRINE_H && !trine_dtype_is_complex(t) ? TRINE_T : op;
 }
 
-/** Whether the library that factors may solve too, in ctx with vectors of t: asked for, or because few solves are
- *  expected (choose_solver.c). */
-bool solver_may_be_library(trine_context ctx, trine_dtype t, const trine_direct_options *o);
+/** What a factor for a plan with these options is made for. */
+enum factor_use solver_use(trine_context ctx, trine_dtype t, const trine_direct_options *o);
 /** F, made for that, is not solved with by its library where plans will pay all the same. */
 void solver_choose_library(trine_factor F, const trine_direct_options *o);
 /** The reason for the library's own solves. */
@@ -43,8 +42,9 @@ void direct_work_end(trine_plan_work *work);
 /** trine_direct_solve with alpha. */
 trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
                           const trine_dense *X, const trine_exec *exec);
-/** X := op(A)^-1 B through the work's vectors; op as direct_op has it; B == X allowed. */
-trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
-                        const trine_dense *X, void *stream);
+/** X := op(A)^-1 B through the work's vectors, with D->refine steps of refinement; op as direct_op has it; B == X
+ *  allowed. */
+trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                              const trine_dense *X, void *stream);
 
 #endif

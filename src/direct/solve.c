@@ -36,8 +36,8 @@ done:
     return status;
 }
 
-trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
-                        const trine_dense *X, void *stream)
+static trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                               const trine_dense *X, void *stream)
 {
     if (D->F->method == TRINE_DIRECT_CUDSS) return solve_in_cudss(D, work, op, B, X, stream);
     if (factor_solves(D->F)) return solve_in_library(D, work, op, B, X);
@@ -63,9 +63,10 @@ done:
 }
 
 /** x := op(A)^-1 b, then with every step r := b - op(A) x, x := x + op(A)^-1 r. */
-static trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
-                                     const trine_dense *X, void *stream)
+trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                              const trine_dense *X, void *stream)
 {
+    if (!D->refine) return solve_once(D, work, op, B, X, stream);
     trine_status status = TRINE_SUCCESS;
     const trine_dense right = {
         .data = work->right, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
@@ -98,7 +99,7 @@ trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const voi
             work->needed, work->base.bytes);
     if (call.is_done) goto done;
     op = direct_op(plan->dtype, op);
-    TRY((D->refine ? solve_and_refine : solve_once)(D, work, op, &call.B, &call.X, call.stream));
+    TRY(solve_and_refine(D, work, op, &call.B, &call.X, call.stream));
     TRY(trine_plan_scale(plan, call.alpha, &call.X, &call.X, call.stream));
 done:
     return trine_plan_solve_end(plan, &call, status);

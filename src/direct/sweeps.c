@@ -295,10 +295,11 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     if (s->cholesky != cholesky) sweeps_destroy(s); /* other diagonals, other ops: whatever the structures are */
     s->cholesky = cholesky;
     s->analyse_seconds = s->numeric_seconds = 0;
+    const trine_supernodal_invert invert = s->invert_all ? TRINE_INVERT_OFF : s->options.supernodal.invert;
     for (int k = 0; k < 2; k++) {
         /* the last factor's trial counts for that one only */
-        if (s->invert[k] != s->options.supernodal.invert) destroy_supernodal(s);
-        s->invert[k] = s->options.supernodal.invert;
+        if (s->invert[k] != invert) destroy_supernodal(s);
+        s->invert[k] = invert;
     }
     s->supernodal = sweeps_want_panels(s, F);
     if (s->supernodal) {
@@ -323,6 +324,18 @@ bool sweeps_on_trial(const direct_sweeps *s)
         if (!trine_supernodal_get_info(plans[k], &info) && info.n && info.invert != TRINE_INVERT_NONE) return true;
     }
     return false;
+}
+
+void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels)
+{
+    const trine_supernodal plans[] = {s->L_panels, s->Ut_panels};
+    *substituted = *panels = 0;
+    for (int k = 0; k < 2 && s->supernodal && plans[k]; k++) {
+        trine_supernodal_info info;
+        if (trine_supernodal_get_info(plans[k], &info)) continue;
+        *panels += info.panels_merged;
+        *substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
+    }
 }
 
 double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }

@@ -75,7 +75,7 @@ static trine_status analyse(trine_factor F)
     choose_ordering(control, F);
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
-    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    TRY(factor_wide_rows(F, &rows));
     const int32_t *const order = F->given_order             ? F->given_order
                                  : F->options.ordering == 0 ? F->symmetric_order /* NULL: none */
                                                             : NULL;
@@ -92,7 +92,6 @@ static trine_status analyse(trine_factor F)
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, given);
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
 
@@ -157,7 +156,7 @@ static trine_status numeric(trine_factor F)
     double *D = NULL, *R = NULL, info[UMFPACK_INFO] = {0};
     const int parts = factor_parts(F);
     drop_numeric(F);
-    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    TRY(factor_wide_rows(F, &rows));
     const struct factor_threads before = factor_threads_begin(F->ctx, state->flops);
     int64_t code = is_complex(F) ? umfpack_zl_numeric(in.offsets, rows, in.values, NULL, state->symbolic,
                                                       &state->numeric, state->control, info)
@@ -185,7 +184,6 @@ done:
     trine_free(F->ctx, TRINE_HOST, R);
     trine_free(F->ctx, TRINE_HOST, Q);
     trine_free(F->ctx, TRINE_HOST, P);
-    trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
 
