@@ -108,6 +108,8 @@ bool test_is_to_do(void)
 bool test_is_reduced(void) { return getenv("TRINE_TEST_ROWS") && *getenv("TRINE_TEST_ROWS"); }
 bool test_is_small(int64_t rows) { return !test_is_reduced() || rows <= atoll(getenv("TRINE_TEST_ROWS")); }
 
+bool test_is_watched(void) { return getenv("TRINE_TEST_TOOL") && *getenv("TRINE_TEST_TOOL"); }
+
 static const char *matrix_folder(void)
 {
     const char *folder = getenv("TRINE_MATRICES");

@@ -52,6 +52,8 @@ bool test_is_to_do(void);
 bool test_is_reduced(void);
 bool test_is_small(int64_t rows);
 static inline int test_samples(int count) { return test_is_reduced() ? 1 : count; }
+/** A tool of compute-sanitizer watches, which TRINE_TEST_TOOL names. */
+bool test_is_watched(void);
 
 /** Path of a real matrix ("nos3"), or the running test is skipped, visibly, when it is not there: in the folder
  *  TRINE_MATRICES, by default ../shared/matrices beside the project. The text lives until the next call. */

@@ -473,6 +473,10 @@ class Judging(Case):
             self.assertEqual([other.name for other in path.parent.iterdir()], ["record.json"])
             self.assertEqual(sum('"9.0": {"hash"' in line for line in path.read_text().split("\n")), 2)  # an entry a line
 
+    def test_seconds_are_of_all_parts(self):
+        self.put("core.cuda", "8.0", seconds=7, parts=3)
+        self.assertEqual([record.seconds(self.record, "core.cuda", way) for way in ("9.0", "8.0")], [2, 21])
+
     def test_seconds_of_other_shapes_are_a_guess(self):
         self.put("core.cuda", "8.0", seconds=7)
         self.assertEqual([record.seconds(self.record, "core.cuda", way) for way in ("9.0", "8.0", "memcheck")], [2, 7, 2])
@@ -485,8 +489,8 @@ class Settings(unittest.TestCase):
     def test_a_shape_tells_the_tests_and_takes_its_library(self):
         test = {"name": "a.cuda", "environment": {"A": "1"}, "timeout": 9}
         (small,), (whole,) = (programs.runs_of(test, way, pathlib.Path("/build"), pathlib.Path("/ptx")) for way in ("8.6", "9.0"))
-        self.assertEqual(small["environment"], {"A": "1", "TRINE_TEST_SHAPE": "8.6:99", "TRINE_TEST_ROWS": "200000"})
-        self.assertEqual(whole["environment"], {"A": "1", "TRINE_TEST_SHAPE": ""})
+        self.assertEqual(small["environment"], {"A": "1", "TRINE_TEST_SHAPE": "8.6:99", "TRINE_TEST_ROWS": "200000", "TRINE_TEST_PART": ""})
+        self.assertEqual(whole["environment"], {"A": "1", "TRINE_TEST_SHAPE": "", "TRINE_TEST_PART": ""})
         self.assertTrue(programs.environment(small)["LD_LIBRARY_PATH"].startswith("/ptx/lib:/build/lib:"))
         self.assertTrue(programs.environment(whole)["LD_LIBRARY_PATH"].startswith("/build/lib:/build/lib:"))
 
@@ -500,6 +504,22 @@ class Settings(unittest.TestCase):
         self.assertEqual(programs.outcome_of(runs[0], [clean, (None, "")]), {"errors": 0, "unfinished": True})
         self.assertEqual(programs.outcome_of(runs[0], [clean, (1, "it crashed")]), {"errors": 0, "unfinished": True})
 
+    def test_long_programs_run_in_parts_in_a_shape(self):
+        test, build = {"name": "banded.cuda", "environment": {}, "timeout": 9}, pathlib.Path("/build")
+        with mock.patch.object(programs, "cache_entry", lambda *_: ""):
+            for way, library in (("9.0", "/build"), ("8.6", "/ptx")):
+                runs = programs.runs_of(test, way, build, pathlib.Path("/ptx"))
+                self.assertEqual([(run["part"], run["environment"]["TRINE_TEST_PART"]) for run in runs], [(f"{k}/12", f"{k}/12") for k in range(1, 13)])
+                self.assertEqual({(str(run["library"]), run["timeout"]) for run in runs}, {(library, 9)})
+            good, bad = (0, PASSES), (1, FAILS)
+            skipped = (0, "[ RUN      ] a\nskipped: no real matrix nos3\n[  SKIPPED ] a\n")
+            for results, expected in (([good, good], (1, [], [])), ([good, bad], (0, ["banded.cuda: a"], [])), ([bad, good], (0, ["banded.cuda: a"], [])),
+                                      ([good, skipped], (0, [], ["banded.cuda: a"])), ([skipped, bad], (0, ["banded.cuda: a"], [])),
+                                      ([good, (None, PASSES)], (1, ["banded.cuda"], [])), ([good, (-11, "")], (1, ["banded.cuda"], []))):
+                outcome = programs.outcome_of(runs[0], results)
+                self.assertEqual((outcome["passed"], outcome["failed"], outcome["skipped"]), expected)
+                self.assertEqual(outcome["missing"], ["nos3"] if skipped in results else [])
+
 
 PASSES = "[ RUN      ] a\n[       OK ] a\n"
 FAILS = "[ RUN      ] a\n[  FAILED  ] a\n"
@@ -512,7 +532,8 @@ class Running(Case):
         self.folder = pathlib.Path(self.enter(tempfile.TemporaryDirectory()))
         self.path, self.log = self.folder / "record.json", self.folder / "log"
         self.device = self.program("nvidia-smi", 'case $1 in -L) echo one;; *) echo "GPU, 1.0, 9.0";; esac')
-        self.program("compute-sanitizer", 'while [ "$1" != /bin/sh ]; do shift; done; "$@"; code=$?; echo "ERROR SUMMARY: 0 errors"; exit $code')
+        self.program("compute-sanitizer",
+                     'while [ "$1" != /bin/sh ]; do shift; done; export TOOL=tool; "$@"; code=$?; echo "ERROR SUMMARY: 0 errors"; exit $code')
         self.enter(mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}))
         for module, name, value in ((gpu_test, "RECORD", self.path), (record, "MEMCHECKED", ["core.cuda"]), (gpu_test, "MEMCHECKED", ["core.cuda"])):
             self.enter(mock.patch.object(module, name, value))
@@ -535,7 +556,7 @@ class Running(Case):
 
     def run_tool(self, *arguments, timeout=600):
         """Exit code or message; which programs ran how."""
-        tests = "".join(f'add_test([=[{name}]=] "/bin/sh" "-c" [=[echo {name} $TRINE_TEST_SHAPE $TRINE_TEST_PART >> {self.log}; {command}]=])\n'
+        tests = "".join(f'add_test([=[{name}]=] "/bin/sh" "-c" [=[echo {name} $TOOL $TRINE_TEST_SHAPE $TRINE_TEST_PART >> {self.log}; {command}]=])\n'
                         f'set_tests_properties([=[{name}]=] PROPERTIES LABELS "gpu" TIMEOUT "{timeout}")\n' for name, command in self.commands.items())
         (self.folder / "build/CTestTestfile.cmake").write_text(tests)
         self.log.write_text("")
@@ -553,7 +574,7 @@ class Running(Case):
         return {name: sorted(ways) for name, ways in found.items()}
 
     CORE, FOREST = (sorted([f"{name}.cuda", f"{name}.cuda 8.0:163", f"{name}.cuda 8.6:99"]) for name in ("core", "forest"))
-    EVERYTHING = sorted([*CORE, *FOREST, "core.cuda 1/1"])
+    EVERYTHING = sorted([*CORE, *FOREST, "core.cuda tool"])
 
     def test_everything_runs_then_nothing(self):
         self.assertEqual(self.run_tool(), (0, self.EVERYTHING))
@@ -583,7 +604,7 @@ class Running(Case):
         for words in (["--only", "core"], ["--shapes", "9.0"]):
             self.assertEqual(self.run_tool(*words)[0], 0)
             self.assertFalse(self.path.exists())
-        self.assertEqual(self.run_tool("--only", "core", "--sanitize")[1], sorted([*self.CORE, "core.cuda 1/1"]))
+        self.assertEqual(self.run_tool("--only", "core", "--sanitize")[1], sorted([*self.CORE, "core.cuda tool"]))
 
     def test_what_ran_is_kept_when_the_tool_is_ended(self):
         self.commands["forest.cuda"] = "sleep 100"
@@ -600,7 +621,7 @@ class Running(Case):
         self.assertEqual(self.entries(), {"core.cuda": ["9.0"]})
         self.assertIn("not run, for want of time or of a device: forest.cuda (9.0), core.cuda (memcheck)", self.output.getvalue())
         self.commands["forest.cuda"] = f"printf '{PASSES}'"
-        self.assertEqual(self.run_tool("--add")[1], sorted([*self.FOREST, *self.CORE[1:], "core.cuda 1/1"]))
+        self.assertEqual(self.run_tool("--add")[1], sorted([*self.FOREST, *self.CORE[1:], "core.cuda tool"]))
         self.assertIn("record.json: current", self.output.getvalue())
 
     def test_a_program_is_ended_at_the_limit_without_an_outcome(self):
@@ -663,6 +684,48 @@ class Running(Case):
         self.assertEqual(self.run_tool()[0], "gpu-test: no GPU test ran; no record written")
         self.assertFalse(self.path.exists())
 
+    def control(self, text):
+        """nvidia-cuda-mps-control: what it is asked for goes into the log, as what programs ask does."""
+        self.program("nvidia-cuda-mps-control", f'[ "$1" = -d ] && asked=begin || asked=$(cat)\necho "control $asked" >> {self.log}\n{text}')
+
+    def test_programs_share_the_device(self):
+        self.commands = {name: f"{command}; [ -d \"$CUDA_MPS_PIPE_DIRECTORY\" ] && echo {name} shared >> {self.log}; true" for name, command in self.commands.items()}
+        self.control("exit 0")
+        code, ran = self.run_tool("--share")
+        self.assertEqual(code, 0)
+        self.assertEqual(ran.count("core.cuda shared"), 3)  # not under a tool
+        self.assertEqual(ran.count("forest.cuda shared"), 3)
+        self.assertEqual(sorted(set(ran)), sorted({*self.EVERYTHING, "core.cuda shared", "forest.cuda shared", "control begin", "control quit -t 5"}))
+        found = json.loads(self.path.read_text())["programs"]["core.cuda"]
+        self.assertEqual({way for way, entry in found.items() if entry.get("shared")}, {"9.0", "8.0", "8.6"})
+        self.assertIn("record.json: current", self.output.getvalue())
+
+    def test_sharing_that_does_not_begin_is_said(self):
+        self.control("exit 1")
+        self.assertEqual(self.run_tool("--share"), (0, sorted([*self.EVERYTHING, "control begin"])))
+        self.assertIn("ends with code 1: programs take turns", self.output.getvalue())
+        (self.folder / "nvidia-cuda-mps-control").unlink()
+        self.assertEqual(self.run_tool("--share"), (0, self.EVERYTHING))
+        self.assertIn("there is no nvidia-cuda-mps-control: programs take turns", self.output.getvalue())
+
+    def test_what_finds_no_shared_device_runs_alone(self):
+        self.control("exit 0")
+        self.commands["forest.cuda"] = f"[ -d \"$CUDA_MPS_PIPE_DIRECTORY\" ] && exit 77; printf '{PASSES}'"
+        self.assertEqual(self.run_tool("--share"), (0, sorted([*self.EVERYTHING, *self.FOREST, "control begin", "control quit -t 5"])))
+        self.assertEqual(self.entries(), {"core.cuda": ["8.0", "8.6", "9.0", "memcheck"], "forest.cuda": ["8.0", "8.6", "9.0"]})
+        found = json.loads(self.path.read_text())["programs"]
+        self.assertEqual({name: [entry.get("shared") for way, entry in ways.items() if way != "memcheck"] for name, ways in found.items()},
+                         {"core.cuda": [True] * 3, "forest.cuda": [None] * 3})
+
+    def test_parts_are_one_entry(self):
+        self.enter(mock.patch.dict(programs.PARTS, {"forest.cuda": 2}))
+        self.assertEqual(self.run_tool("--only", "forest", "--shapes", "9.0", "--add"), (0, ["forest.cuda 1/2", "forest.cuda 2/2"]))
+        self.assertEqual(json.loads(self.path.read_text())["programs"]["forest.cuda"]["9.0"]["parts"], 2)
+        self.commands["forest.cuda"] = f"[ $TRINE_TEST_PART = 1/2 ] && printf '{PASSES}' || exit 77"
+        self.texts["src/forest/cpu/factor.c"] += "int one_more;\n"
+        self.assertEqual(self.run_tool("--only", "forest", "--shapes", "9.0", "--add")[1], ["forest.cuda 1/2", "forest.cuda 2/2"])
+        self.assertIn("not run, for want of time or of a device: forest.cuda (9.0)", self.output.getvalue())
+
     def test_trees_say_what_they_were_built_from(self):
         of_libraries, of_all = gpu_test.hashes(sources.Sources(self.texts))
         for tree in ("build", "ptx"):
@@ -671,7 +734,7 @@ class Running(Case):
         self.texts["tests/test_core.c"] += "int one_more;\n"  # is not in the library
         self.assertEqual(self.run_tool()[0], f"gpu-test: {self.folder}/build was built from other sources (tools/collect-deps records them)")
         (self.folder / "build/sources.sha256").write_text("\n".join(gpu_test.hashes(sources.Sources(self.texts))))
-        self.assertEqual(self.run_tool("--add"), (0, sorted([*self.CORE, "core.cuda 1/1"])))
+        self.assertEqual(self.run_tool("--add"), (0, sorted([*self.CORE, "core.cuda tool"])))
         self.texts["src/forest/cpu/factor.c"] += "int one_more;\n"
         (self.folder / "build/sources.sha256").write_text("\n".join(gpu_test.hashes(sources.Sources(self.texts))))
         self.assertEqual(self.run_tool()[0], f"gpu-test: {self.folder}/ptx was built from other sources (tools/collect-deps records them)")

@@ -107,6 +107,7 @@ static void every_method_finds_the_solution(void **state)
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 4; d++)
             for (int preconditioner = 0; preconditioner < 3; preconditioner++) { /* none, right, left */
+                if (!test_is_to_do()) continue;
                 if (preconditioner == 2 && all_methods[m] == TRINE_KRYLOV_FGMRES) continue;
                 check_combination(ctx, all_methods[m], all_dtypes[d], preconditioner,
                                   (m + d + preconditioner) % 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
@@ -133,6 +134,7 @@ static void residuals_are_the_smallest(void **state)
     trine_context ctx = test_context();
     enum { STEPS = 20 };
     for (int m = 0; m < 3; m++) {
+        if (!test_is_to_do()) continue;
         static const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, TRINE_KRYLOV_MINRES};
         dense *A = system_for(ctx, methods[m], TRINE_D, N, 31);
         double *b = random_vector(TRINE_D, N, 32), x[N], work[(2 * STEPS + 1) * N], best[STEPS + 1], had[STEPS + 1];
@@ -171,6 +173,7 @@ static void estimates_are_residuals(void **state)
     trine_context ctx = test_context();
     for (int flexible = 0; flexible < 2; flexible++)
         for (int d = 0; d < 4; d++) {
+            if (!test_is_to_do()) continue;
             const trine_dtype t = all_dtypes[d];
             dense *A = general_system(ctx, t, N, 41), *M = jacobi_of(ctx, A, t);
             void *b = random_vector(t, N, 42);
@@ -202,6 +205,7 @@ static void estimates_are_residuals(void **state)
 static void sums_have_exponents(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int e = -3001; e <= 3001; e += 667) {
         const krylov_sum a = {3, 4, e}, b = {0.5, 0, e - 1}, c = {2, 0, -e};
         const krylov_scalar ratio = krylov_sum_ratio(a, b);
@@ -226,6 +230,7 @@ static void steps_are_as_many_as_eigenvalues(void **state)
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 4; d++)
             for (int distinct = 1; distinct <= 5; distinct++) {
+                if (!test_is_to_do()) continue;
                 const trine_dtype t = all_dtypes[d];
                 double entries[N], x[2 * N];
                 for (int i = 0; i < N; i++) entries[i] = 1 + i % distinct;
@@ -277,6 +282,7 @@ static void a_laplacian_takes_as_many_steps_as_elsewhere(void **state)
     OK(trine_matrix_multiply(on_cpu, TRINE_N, NULL, s, NULL, b));
     OK(trine_matrix_destroy(&on_cpu));
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        if (!test_is_to_do()) continue;
         const trine_krylov_result r =
             run(ctx, op, NULL, (trine_krylov_options){.method = cases[c].method, .inner = cases[c].inner}, b, x,
                 SIDE * SIDE);
@@ -300,6 +306,7 @@ static void vectors_of_any_length(void **state)
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 4; d++)
             for (int l = 0; l < (test_on_gpu() ? 5 : 4); l++) {
+                if (!test_is_to_do()) continue;
                 const trine_dtype t = all_dtypes[d];
                 const int64_t n = lengths[l];
                 const size_t size = trine_dtype_size(t), bytes = (size_t)(RIGHT * n) * size;
@@ -335,6 +342,7 @@ static void invariant_spaces_end_the_iteration(void **state)
     (void)state;
     trine_context ctx = test_context();
     for (int m = 0; m < METHODS; m++) {
+        if (!test_is_to_do()) continue;
         const double entries[4] = {2, 2, 2, 5}, singular[4] = {1, 2, 3, 0};
         double x[4];
         dense *A = diagonal_system(ctx, TRINE_D, 4, entries), *S = diagonal_system(ctx, TRINE_D, 4, singular);
@@ -361,6 +369,7 @@ static void singular_systems_stagnate(void **state)
     const double entries[4] = {1, 2, 3, 0};
     double b[4] = {1, 1, 1, 1}, x[4];
     for (int m = 0; m < METHODS; m++) {
+        if (!test_is_to_do()) continue;
         if (all_methods[m] == TRINE_KRYLOV_BICGSTAB || all_methods[m] == TRINE_KRYLOV_CG) continue;
         dense *A = diagonal_system(ctx, TRINE_D, 4, entries);
         const trine_krylov_result r = run(ctx, A->op, NULL, (trine_krylov_options){.method = all_methods[m]}, b, x, 4);
@@ -428,6 +437,7 @@ static void least_squares_residuals_are_reached(void **state)
     static const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, TRINE_KRYLOV_MINRES};
     for (int k = 0; k < 3 * 4 * 12; k++)
         for (uint64_t seed = 0; seed < 12; seed += 3) {
+            if (!test_is_to_do()) continue;
             const trine_krylov_method method = methods[k % 3];
             const trine_dtype t = all_dtypes[k / 3 % 4];
             const int kind = k / 12 % 4, M = kind == 2 && method == TRINE_KRYLOV_FGMRES ? 1 : kind % 3;
@@ -441,6 +451,7 @@ static void least_squares_residuals_are_reached(void **state)
 static void short_restarts_stagnate(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     enum { SHIFT = 12 };
     dense *A = new_dense(ctx, TRINE_D, SHIFT, false);
@@ -462,6 +473,7 @@ static void breakdowns_are_named(void **state)
     (void)state;
     trine_context ctx = test_context();
     for (int d = 0; d < 4; d++) {
+        if (!test_is_to_do()) continue;
         const trine_dtype t = all_dtypes[d];
         double x[2 * N];
         dense *skew = new_dense(ctx, t, N, false);
@@ -527,6 +539,7 @@ static void steps_do_not_depend_on_scales(void **state)
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 4; d++)
             for (int side = 0; side < 2; side++) {
+                if (!test_is_to_do()) continue;
                 const trine_dtype t = all_dtypes[d];
                 const bool is_single = t == TRINE_S || t == TRINE_C;
                 dense *A = system_for(ctx, all_methods[m], t, N, 77), *M = jacobi_of(ctx, A, t);
@@ -577,6 +590,7 @@ static void rows_of_any_scale(void **state)
     for (int m = 0; m < 3; m++)
         for (int d = 0; d < 4; d++)
             for (int side = 0; side < 3; side++) {
+                if (!test_is_to_do()) continue;
                 const trine_dtype t = all_dtypes[d];
                 if (side == 2 && all_methods[m] == TRINE_KRYLOV_FGMRES) continue;
                 dense *A = general_system(ctx, t, N, 91);
@@ -614,6 +628,7 @@ static void mixed_precision_is_accurate(void **state)
     trine_context ctx = test_context();
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 8; d++) {
+            if (!test_is_to_do()) continue;
             const trine_dtype t = d % 2 ? TRINE_Z : TRINE_D, inner = d % 2 ? TRINE_C : TRINE_S;
             dense *A = system_for(ctx, all_methods[m], t, N, 55),
                   *M = d / 2 % 2 ? jacobi_of(ctx, A, d / 4 ? t : inner) : NULL;
@@ -647,6 +662,7 @@ static void unreachable_tolerances_end(void **state)
     trine_context ctx = test_context();
     for (int m = 0; m < METHODS; m++)
         for (int d = 0; d < 4; d++) {
+            if (!test_is_to_do()) continue;
             const trine_dtype t = all_dtypes[d];
             dense *A = system_for(ctx, all_methods[m], t, N, 61);
             void *b = random_vector(t, N, 62);

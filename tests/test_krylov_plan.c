@@ -53,6 +53,7 @@ static trine_status never_called(void *user, trine_transpose op, const void *alp
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     scene s = open_scene(TRINE_KRYLOV_GMRES);
     dense *varying = new_dense(s.ctx, TRINE_D, N, true), *other = new_dense(s.ctx, TRINE_D, N + 1, false),
           *complex_one = new_dense(s.ctx, TRINE_Z, N, false);
@@ -175,6 +176,7 @@ static void wrong_arguments_are_refused(void **state)
 static void a_plan_tells_what_it_is(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     scene s = open_scene(TRINE_KRYLOV_GMRES);
     dense *varying = new_dense(s.ctx, TRINE_D, N, true);
     trine_krylov k;
@@ -212,6 +214,7 @@ static void a_plan_tells_what_it_is(void **state)
 static void nothing_to_solve(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     for (int m = 0; m < METHODS; m++) {
         dense *empty = new_dense(ctx, TRINE_D, 0, false), *A = system_for(ctx, all_methods[m], TRINE_D, N, 3);
@@ -256,6 +259,7 @@ static void nothing_to_solve(void **state)
 static void columns_are_frozen(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++) {
         trine_context ctx = test_context();
         dense *A = system_for(ctx, all_methods[m], TRINE_D, N, 15), *M = jacobi_of(ctx, A, TRINE_D);
@@ -299,6 +303,7 @@ static void columns_are_frozen(void **state)
 static void guesses_are_used_where_asked_for(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++) {
         scene s = open_scene(all_methods[m]);
         const trine_dense B = block(s.b, N, 1), X = block(s.x, N, 1);
@@ -331,6 +336,7 @@ static void guesses_are_used_where_asked_for(void **state)
 static void tolerances(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     scene s = open_scene(TRINE_KRYLOV_GMRES);
     const trine_dense B = block(s.b, N, 1), X = block(s.x, N, 1);
     static const struct {
@@ -360,6 +366,7 @@ static void tolerances(void **state)
 static void histories_tell_what_happened(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     enum { MOST = 25, CYCLE = 6 };
     for (int m = 0; m < METHODS; m++)
         for (int side = 0; side < 3; side++) {
@@ -415,6 +422,7 @@ static void histories_tell_what_happened(void **state)
 static void the_best_iterate_is_kept(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     enum { LARGE = 60, MOST = 200 };
     for (int m = 0; m < 2; m++) {
@@ -460,6 +468,7 @@ static void the_best_iterate_is_kept(void **state)
 static void preconditioners_take_turns(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     scene s = open_scene(TRINE_KRYLOV_GMRES);
     enum { M = 3, STEPS = 20 };
     int log[4 * STEPS], used = 0;
@@ -493,6 +502,7 @@ static void preconditioners_take_turns(void **state)
 static void every_preconditioner_has_its_turn(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     scene s = open_scene(TRINE_KRYLOV_GMRES);
     dense *nothing = new_dense(s.ctx, TRINE_D, N, false);
     const trine_op ops[] = {nothing->op, nothing->op, nothing->op, nothing->op, s.M->op};
@@ -515,6 +525,7 @@ static void every_preconditioner_has_its_turn(void **state)
 static void a_solver_is_an_operator(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++) {
         scene s = open_scene(all_methods[m]);
         trine_krylov inner, outer;
@@ -567,6 +578,7 @@ static void a_solver_is_an_operator(void **state)
 static void failing_operators_end_the_solve(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++)
         for (int side = 0; side < 2; side++)
             for (int which = 0; which < 2; which++) {
@@ -630,6 +642,7 @@ static trine_status watch(void *user, int64_t rhs, int64_t step, double residual
 static void monitors_see_and_stop(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++) {
         scene s = open_scene(all_methods[m]);
         const trine_dense B = block(s.b, N, 2), X = block(s.x, N, 2);
@@ -666,6 +679,7 @@ static void monitors_see_and_stop(void **state)
 static void what_is_no_number_is_named(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     for (int m = 0; m < METHODS; m++)
         for (int kind = 0; kind < 2; kind++) {
             const double bad = kind ? INFINITY : NAN;
@@ -722,6 +736,7 @@ static void *solve_often(void *user)
 static void threads_have_works_of_their_own(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     if (test_on_gpu()) return;
     enum { THREADS = 4 };
     scene s = open_scene(TRINE_KRYLOV_GMRES);
@@ -782,6 +797,7 @@ static void threads_have_works_of_their_own(void **state)
 static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     if (test_on_gpu()) return;
     enum { LARGE = 30011 };
     for (int m = 0; m < METHODS; m++)
@@ -817,6 +833,7 @@ static void results_do_not_depend_on_threads(void **state)
 static void diagonals_are_applied_in_programs(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     enum { ROWS = 301, COLUMNS = 3 };
     const trine_krylov_method methods[] = {TRINE_KRYLOV_CG, TRINE_KRYLOV_MINRES};
     for (int run = 0; run < 2 * 4; run++) {

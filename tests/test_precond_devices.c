@@ -185,6 +185,7 @@ static void every_method_is_that_of_the_cpu(void **state)
     (void)state;
     for (int t = 0; t < 4; t++)
         for (int64_t n = 1; n < 200; n += 61) {
+            if (!test_is_to_do()) continue;
             sample s = make_sample(test_cpu(1), all_dtypes[t], n, 5.0 / (double)n, (uint64_t)(3 + n), sample_kinds[t]),
                    h = make_sample(test_cpu(1), all_dtypes[t], n, 2.5 / (double)n, (uint64_t)(5 + n), HERMITIAN);
             for (int o = 0; o < METHODS; o++)
@@ -202,6 +203,7 @@ static void larger_matrices(void **state)
     static const trine_precond_options adi = {.method = TRINE_PRECOND_ADI, .nx = 70, .ny = 41};
     (void)state;
     for (int k = 0; k < 4; k++) {
+        if (!test_is_to_do()) continue;
         trine_matrix A;
         OK(trine_matrix_gallery(test_cpu(1), &A, specs[k], TRINE_D));
         for (int o = 0; o < METHODS; o++) {
@@ -227,6 +229,7 @@ static void incomplete_factors(void **state)
     (void)state;
     for (int t = 0; t < 4; t++)
         for (size_t o = 0; o < sizeof incomplete / sizeof *incomplete; o++) {
+            if (!test_is_to_do()) continue;
             const bool cholesky = incomplete[o].method == TRINE_PRECOND_IC0;
             sample s = make_sample(test_cpu(1), all_dtypes[t], N, 2.5 / N, 70, cholesky ? HERMITIAN : sample_kinds[t]);
             trine_precond plans[2];
@@ -255,6 +258,7 @@ static void bad_pivots(void **state)
     static const trine_precond_method of[] = {TRINE_PRECOND_ILU0, TRINE_PRECOND_IC0};
     enum { N = 400 };
     (void)state;
+    if (!test_is_to_do()) return;
     for (int k = 0; k < 2; k++) {
         trine_matrix A;
         trine_matrix_info info;
@@ -282,6 +286,7 @@ static void bad_pivots(void **state)
 static void no_rows(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_shared(2);
     sample s = make_sample(test_cpu(1), TRINE_D, 0, 0, 1, 0);
     for (int o = 0; o < METHODS; o++) {
@@ -300,6 +305,7 @@ static void factors_alone(void **state)
     static const trine_precond_method several[] = {TRINE_PRECOND_ALT_O, TRINE_PRECOND_ALT_I, TRINE_PRECOND_MOS_D,
                                                    TRINE_PRECOND_MOS_A};
     (void)state;
+    if (!test_is_to_do()) return;
     for (int t = 0; t < 4; t++)
         for (int k = 0; k < 4; k++) {
             sample s = make_sample(test_cpu(1), all_dtypes[t], 90, 0.06, 12, 0);
@@ -331,6 +337,7 @@ static void values_on_the_device(void **state)
     OK(trine_context_get_info(ctx, &about));
     for (int o = 0; o < METHODS; o++)
         for (int k = 0; k < 2; k++) {
+            if (!test_is_to_do()) continue;
             const trine_dtype t = all_dtypes[(o + 2 * k) % 4];
             const int kind = methods[o].method == TRINE_PRECOND_IC0 ? HERMITIAN : SHUFFLED;
             sample s = make_sample(ctx, t, 75, 0.06, (uint64_t)(20 + o), kind | (k ? BY_COLUMNS : 0));
@@ -369,6 +376,7 @@ static void values_on_the_device(void **state)
 static void bits(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_shared(2);
     trine_matrix A;
     enum { N = 70 * 50 };
@@ -397,6 +405,7 @@ static void products(void **state)
     enum { N = 300 };
     (void)state;
     for (int t = 0; t < 4; t++) {
+        if (!test_is_to_do()) continue;
         const trine_context contexts[] = {test_cpu(1), test_shared(2)};
         const trine_dtype type = all_dtypes[t];
         sample s = make_sample(test_cpu(1), type, N, 0.02, 31, 0);
@@ -437,6 +446,7 @@ static void bad_values(void **state)
                                                   TRINE_PRECOND_MOS_A,   TRINE_PRECOND_ILU0,  TRINE_PRECOND_ISAI};
     enum { N = 40 };
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_shared(2);
     for (size_t k = 0; k < sizeof pivots / sizeof *pivots; k++) {
         sample s = make_sample(test_cpu(1), TRINE_D, N, 0.1, 50, 0);

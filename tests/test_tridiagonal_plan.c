@@ -222,6 +222,7 @@ static void tridiagonal_matrices(void **state)
     for (int t = 0; t < 4; t++)
         for (int k = 0; k < 5; k++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
+                if (!test_is_to_do()) continue;
                 const sparse s = make_bands(all_dtypes[t], sizes[k], 1, 1, cyclic, (k + t) % 2, 10);
                 const trine_tridiagonal_info info =
                     check_all_shapes(ctx, s, test_on_gpu() && k % 2, (trine_tridiagonal_options){.refine = t % 2});
@@ -250,6 +251,7 @@ static void banded_matrices(void **state)
             const trine_dtype t = all_dtypes[(kl + ku) % 4];
             const int64_t n = 30 + 7 * kl + ku;
             for (int cyclic = 0; cyclic < 2; cyclic++) {
+                if (!test_is_to_do()) continue;
                 const sparse s = make_bands(t, n, kl, ku, cyclic, kl % 2, 20);
                 const trine_tridiagonal_options options = {.refine = ku % 2,
                                                            .memory = kl == 5 ? TRINE_MEMORY_SMALL : TRINE_MEMORY_AUTO};
@@ -267,6 +269,7 @@ static void block_tridiagonal_matrices(void **state)
     for (int block = 1; block <= 8; block++)
         for (int k = 0; k < 7; k++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
+                if (!test_is_to_do()) continue;
                 const trine_dtype t = all_dtypes[(block + k + cyclic) % 4];
                 const int64_t rows = lengths[k];
                 const int side = rows > 1;
@@ -295,6 +298,7 @@ static void block_tridiagonal_matrices(void **state)
 static void sizes_of_blocks_are_found(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     static const int found[][3] = {{1, 24, 1}, {2, 24, 2}, {3, 24, 3}, {4, 24, 4}, {5, 25, 5},
                                    {6, 48, 6}, {7, 42, 7}, {8, 40, 8}, {2, 10, 2}, {3, 9, 3}};
@@ -323,6 +327,7 @@ static void sizes_of_blocks_are_found(void **state)
 static void small_matrices(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     for (int t = 0; t < 4; t++)
         for (int64_t n = 0; n <= 17; n++) {
@@ -340,6 +345,7 @@ static void small_matrices(void **state)
 static void new_values_need_no_analysis(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     for (int t = 0; t < 4; t++)
         for (int kind = 0; kind < 4; kind++) {
@@ -376,6 +382,7 @@ static void new_values_need_no_analysis(void **state)
 static void singular_values_are_found(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     for (int kind = 0; kind < 5; kind++) {
         const int block = kind < 3 ? 0 : 4;
@@ -404,6 +411,7 @@ static void singular_values_are_found(void **state)
 static void corners_are_part_of_the_matrix(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     sparse s = make_bands(TRINE_D, 60, 1, 1, true, false, 45);
     for (int64_t row = 0; row < s.n; row++)
@@ -425,6 +433,7 @@ static void corners_are_part_of_the_matrix(void **state)
 static void corner_blocks_are_part_of_the_matrix(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     sparse s = make_blocks(TRINE_D, 60, 3, 1, 1, true, false, 45);
     for (int64_t row = 0; row < s.n; row++)
@@ -462,6 +471,7 @@ static void refuse(trine_context ctx, sparse s, trine_status status, const char 
 static void what_is_no_band_matrix_is_refused(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     const trine_tridiagonal_options any = {0}, tridiagonal = {.bands = TRINE_BANDS_TRIDIAGONAL};
     refuse(ctx, make_bands(TRINE_D, 40, 9, 2, false, false, 1), TRINE_ERR_STRUCTURE,
@@ -512,6 +522,7 @@ static void what_is_no_band_matrix_is_refused(void **state)
 static void what_is_not_block_tridiagonal_is_refused(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     const trine_tridiagonal_options any = {.bands = TRINE_BANDS_BLOCKS}, four = {.block = 4};
     refuse(ctx, make_bands(TRINE_D, 42, 1, 1, false, false, 1), TRINE_ERR_STRUCTURE,
@@ -571,6 +582,7 @@ static void *solve_often(void *argument)
 static void threads_with_works_of_their_own(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     enum { THREADS = 4 };
     trine_context ctx = test_context();
     for (int kind = 0; kind < 3; kind++) {
@@ -599,6 +611,7 @@ static void threads_with_works_of_their_own(void **state)
 static void as_an_operator(void **state)
 {
     (void)state;
+    if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     for (int kind = 0; kind < 8; kind++) {
         const int t = kind % 4, block = kind < 4 ? 0 : 3;

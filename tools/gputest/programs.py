@@ -3,8 +3,10 @@ Python standard library only."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -22,10 +24,13 @@ SHAPES = {"9.0": (None, None), "8.0": (163, "80-virtual"), "8.6": (99, "80-virtu
 # shape is which kernels run, not the numbers.
 SHAPE_ROWS = 200000
 
-# Under compute-sanitizer a launch takes a hundred times as long: programs with thousands of them run in parts, side by side
-# (TRINE_TEST_PART), and tests leave out systems of more rows than this and repetitions with other random numbers (TRINE_TEST_ROWS).
-PARTS = {"banded.cuda": 12, "tridiagonal.cuda": 12, "block_tridiagonal.cuda": 6, "block_memory.cuda": 4, "gtsv_paths.cuda": 4, "gtsv_one_pass.cuda": 4,
-         "tridiagonal_batch.cuda": 4}
+# Long programs run in parts, side by side (TRINE_TEST_PART): no processor is left alone with one of them at the end.
+PARTS = {"banded.cuda": 12, "tridiagonal.cuda": 12, "operator.cuda": 8, "banded_adversary.cuda": 6, "block_tridiagonal.cuda": 6, "triangular.cuda": 6,
+         "krylov.cuda": 4, "spmv.cuda": 4, "triangular_structures.cuda": 4, "tridiagonal_plan.cuda": 4, "block_memory.cuda": 4, "gtsv_paths.cuda": 4,
+         "gtsv_one_pass.cuda": 4, "tridiagonal_batch.cuda": 4, "semiring.cuda": 3, "supernodal_variants.cuda": 3, "tridiagonal_adversary.cuda": 3,
+         "krylov_plan.cuda": 2, "precond_devices.cuda": 2, "triangular_watchdog.cuda": 2}
+# Under compute-sanitizer a launch takes a hundred times as long: tests leave out systems of more rows than this and repetitions with
+# other random numbers (TRINE_TEST_ROWS).
 MOST_ROWS = {"memcheck": 1000000, "synccheck": 1000000, "initcheck": 1000000, "racecheck": 1000}
 # Kernels that synccheck gets wrong where there are several clusters of more than 8 blocks at a time (docs/notes/tridiagonal-solves.md).
 LARGE_CLUSTERS = {"tridiagonal.cuda": "solve_short", "tridigpu.cuda": "solve_short", "tridigpu_cxx.cuda": "solve_short"}
@@ -34,7 +39,7 @@ LARGE_CLUSTERS = {"tridiagonal.cuda": "solve_short", "tridigpu.cuda": "solve_sho
 def setting(way):
     """What the environment says to a program that runs in this way: in a shape of device, or under a tool of compute-sanitizer."""
     if way in MOST_ROWS:
-        return {"TRINE_TEST_ROWS": str(MOST_ROWS[way])}
+        return {"TRINE_TEST_ROWS": str(MOST_ROWS[way]), "TRINE_TEST_TOOL": way}
     kilobytes, _ = SHAPES[way]
     return {"TRINE_TEST_SHAPE": f"{way}:{kilobytes}" if kilobytes else "", **({"TRINE_TEST_ROWS": str(SHAPE_ROWS)} if kilobytes else {})}
 
@@ -94,17 +99,18 @@ def find_tests(build):
 
 
 def runs_of(test, way, build, ptx):
-    """The processes that run a test in this way: one, but for parts under compute-sanitizer. ptx: the tree of libtrine for smaller devices."""
-    shared = {**test, "way": way, "build": build, "library": build, "prefix": [], "part": "", "environment": {**test["environment"], **setting(way)}}
+    """The processes that run a test in this way: one, or its parts. ptx: the tree of libtrine for smaller devices."""
+    count = PARTS.get(test["name"], 1)
+    parts = [f"{k + 1}/{count}" for k in range(count)] if count > 1 else [""]
+    runs = [{**test, "way": way, "build": build, "library": build, "prefix": [], "part": part,
+             "environment": {**test["environment"], **setting(way), "TRINE_TEST_PART": part}} for part in parts]
     if way in SHAPES:
-        return [{**shared, "library": ptx} if SHAPES[way][1] else shared]
+        return [{**run, "library": ptx} if SHAPES[way][1] else run for run in runs]
     # API errors that the tests provoke on purpose are not counted: the library checks every call itself.
     prefix = ["compute-sanitizer", "--tool", way, "--error-exitcode", "99", *(["--report-api-errors", "no"] if way == "memcheck" else [])]
     left_out = LARGE_CLUSTERS.get(test["name"]) if way == "synccheck" else None
     prefix += ["--kernel-name-exclude", f"kernel_substring={left_out}"] if left_out else []
-    parts = [f"{k + 1}/{PARTS.get(test['name'], 1)}" for k in range(PARTS.get(test["name"], 1))]
-    return [{**shared, "prefix": prefix, "timeout": 4 * test["timeout"], "part": part if len(parts) > 1 else "",
-             "environment": {**shared["environment"], "TRINE_TEST_PART": part}} for part in parts]
+    return [{**run, "prefix": prefix, "timeout": 4 * test["timeout"]} for run in runs]
 
 
 def environment(run):
@@ -115,9 +121,41 @@ def environment(run):
     build, library = run["build"], run["library"]
     if library != build:
         result["CUDA_CACHE_PATH"], result["CUDA_CACHE_MAXSIZE"] = str(library / "compute-cache"), str(2 << 30)
+    result.update(run.get("share", {}))
     libraries = [str(library / "lib"), str(build / "lib"), str(ROOT / ".carry/lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     result["LD_LIBRARY_PATH"] = ":".join(entry for entry in libraries if entry)
     return result
+
+
+class Sharing:
+    """CUDA's Multi-Process Service, while a `with` lasts: kernels of several programs run at a time, where else each program waits for its
+    turn with every launch. It changes no setting of the device. A fault of one program ends all others that run. Gives what the environment
+    of the programs says; nothing without nvidia-cuda-mps-control."""
+
+    CONTROL = "nvidia-cuda-mps-control"
+
+    def __enter__(self):
+        self.folder = None
+        if not shutil.which(self.CONTROL):
+            print(f"there is no {self.CONTROL}: programs take turns on the device")
+            return {}
+        self.folder = tempfile.mkdtemp(prefix="trine-mps-")
+        self.environment = {f"CUDA_MPS_{kind}_DIRECTORY": self.folder for kind in ("PIPE", "LOG")}
+        code = subprocess.run([self.CONTROL, "-d"], env={**os.environ, **self.environment}, check=False).returncode
+        if code != 0:
+            print(f"{self.CONTROL} ends with code {code}: programs take turns on the device")
+            self._remove()
+            return {}
+        return self.environment
+
+    def __exit__(self, *_):
+        if self.folder:
+            subprocess.run([self.CONTROL], input="quit -t 5\n", env={**os.environ, **self.environment}, text=True, check=False)
+            self._remove()
+
+    def _remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = None
 
 
 class Deadline:
@@ -205,10 +243,15 @@ def count_cases(name, code, output):
     return cases
 
 
-def outcome_in_shape(run, code, output):
-    cases = count_cases(run["name"], code, output)
+def outcome_in_shape(run, results):
+    """Of all parts of a program: a case that failed in one of them has failed, and one that was skipped in one of them was skipped."""
+    cases = {}
+    for code, output in results:
+        for case, outcome in count_cases(run["name"], code, output).items():
+            cases[case] = min(outcome, cases.get(case, outcome), key=("failed", "skipped", "passed").index)
     named = {kind: sorted(case for case, outcome in cases.items() if outcome == kind) for kind in ("passed", "failed", "skipped")}
-    return {"passed": len(named["passed"]), "failed": named["failed"], "skipped": named["skipped"], "missing": sorted(matrices_missing(output)),
+    missing = set().union(*(matrices_missing(output) for _, output in results))
+    return {"passed": len(named["passed"]), "failed": named["failed"], "skipped": named["skipped"], "missing": sorted(missing),
             "compiled_for": cache_entry(run["library"], "CMAKE_CUDA_ARCHITECTURES"), "flags": cache_entry(run["library"], "CMAKE_CUDA_FLAGS")}
 
 
@@ -221,7 +264,7 @@ def outcome_of_tool(results):
 
 def outcome_of(run, results):
     """What the record says of a program, from its exit code and output, or those of all its parts."""
-    return outcome_in_shape(run, *results[0]) if run["way"] in SHAPES else outcome_of_tool(results)
+    return outcome_in_shape(run, results) if run["way"] in SHAPES else outcome_of_tool(results)
 
 
 def is_clean(outcome):

@@ -6,7 +6,8 @@ compute-sanitizer), and whether it is good for the sources.
      "sources": {hash: {file: hash}}}                         those that entries were made of
 
 An entry has the hash of what the program depends on (sources.py) and of the environment that it ran in, `sources` (which of those above),
-date, driver, the seconds that it took beside others, and the outcome (programs.py).
+date, driver, the seconds that it took beside others (the longest, and the number of parts, if it ran in parts), whether kernels of
+several programs ran at a time, and the outcome (programs.py).
 Python standard library only.
 """
 import json
@@ -72,11 +73,10 @@ def put(record, sources, name, way, entry):
 
 
 def seconds(record, name, way):
-    """How long a program took before, in another way if not in this one; None: unknown."""
+    """How long a program took before, all its parts together, in another way if not in this one; None: unknown."""
     ways = record["programs"].get(name, {}) if is_readable(record) else {}
-    if way in ways:
-        return ways[way]["seconds"]
-    return max((entry["seconds"] for other, entry in ways.items() if other in SHAPES and way in SHAPES), default=None)
+    known = [ways[way]] if way in ways else [entry for other, entry in ways.items() if other in SHAPES and way in SHAPES]
+    return max((entry["seconds"] * entry.get("parts", 1) for entry in known), default=None)
 
 
 # ----------------------------------------------------------------------- judging
