@@ -540,7 +540,67 @@ static void test_formats(void **state)
         c = run_forest(ctx, &reversed, NULL, &(trine_factor_rounds){0});
         assert_same(p, &o, &c);
         end_outcome(&c);
+        trine_forest_pretend(p->nnz - 1); /* places of entries of a matrix that is too large for 32 bits */
+        outcome wide = run_forest(ctx, p, NULL, &(trine_factor_rounds){0}),
+                wide_reversed = run_forest(ctx, &reversed, NULL, &(trine_factor_rounds){0});
+        trine_forest_pretend(0);
+        assert_same(p, &o, &wide);
+        assert_same(p, &o, &wide_reversed);
+        end_outcome(&wide), end_outcome(&wide_reversed);
         OK(trine_matrix_destroy(&B));
+        end_outcome(&o);
+        problem_end(p);
+    }
+}
+
+/** One call gives what its stages give, from weights on; a NaN is named by either. */
+static void test_at_once(void **state)
+{
+    static const char *const specs[] = {"laplace2d:n=37",
+                                        "aniso2:n=29",
+                                        "laplace3d27:n=11",
+                                        "powerlaw:n=700,degree=9",
+                                        "random_banded:n=333,kl=20,ku=17",
+                                        "diagonal:n=5"};
+    static const trine_factor_rounds rules[] = {
+        {.seed = 8}, {.n = 1, .seed = 9}, {.ties = TRINE_TIES_LOWEST_INDEX, .km = 1}, {.seed = 10, .until_maximal = 1}};
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (int k = 0; k < 6 * 4; k++) {
+        if (!test_is_to_do()) continue;
+        problem *p = problem_gallery(specs[k % 6], all_dtypes[(k + k / 6) % 4]);
+        outcome o = run_forest(ctx, p, NULL, &rules[k / 6]);
+        trine_forest f;
+        trine_forest_arrays arrays;
+        OK(trine_forest_create(ctx, &f, p->A, NULL));
+        OK(trine_forest_run(f, TRINE_HOST, p->values, &rules[k / 6], NULL));
+        OK(trine_forest_check(f, NULL));
+        OK(trine_forest_get_arrays(f, &arrays));
+        const size_t bytes = (size_t)p->n * sizeof(int32_t);
+        int32_t *path = fetch(ctx, arrays.path, p->n, 4), *position = fetch(ctx, arrays.position, p->n, 4),
+                *permutation = fetch(ctx, arrays.permutation, p->n, 4),
+                *neighbours = fetch(ctx, arrays.neighbours, arrays.n * p->n, 4);
+        assert_memory_equal(path, o.path, bytes);
+        assert_memory_equal(position, o.position, bytes);
+        assert_memory_equal(permutation, o.permutation, bytes);
+        assert_memory_equal(neighbours, o.neighbours, (size_t)arrays.n * bytes);
+        free(path), free(position), free(permutation), free(neighbours);
+        const int64_t row = p->n - 2;
+        int64_t at = p->offsets[row];
+        while (at < p->offsets[row + 1] && p->columns[at] == row) at++;
+        if (at < p->offsets[row + 1]) {
+            const size_t size = (size_t)p->nnz * trine_dtype_size(p->t);
+            char expected[64];
+            void *values = memcpy(malloc(size), p->values, size);
+            put(p->t, values, at, NAN);
+            snprintf(expected, sizeof expected, "row %lld has a NaN", (long long)row);
+            OK(trine_forest_run(f, TRINE_HOST, values, &rules[k / 6], NULL));
+            FAILS(TRINE_ERR_ARGUMENT, expected, trine_forest_check(f, NULL));
+            OK(trine_forest_run(f, TRINE_HOST, p->values, &rules[k / 6], NULL));
+            OK(trine_forest_check(f, NULL));
+            free(values);
+        }
+        OK(trine_forest_destroy(&f));
         end_outcome(&o);
         problem_end(p);
     }
@@ -603,6 +663,7 @@ int main(void)
                                        cmocka_unit_test(test_coverage),
                                        cmocka_unit_test(test_again),
                                        cmocka_unit_test(test_formats),
+                                       cmocka_unit_test(test_at_once),
                                        cmocka_unit_test(test_normalized),
                                        cmocka_unit_test(test_directed),
                                        cmocka_unit_test(test_scaled),

@@ -153,6 +153,8 @@ TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_grap
                                                int32_t *neighbours, int32_t *path, int32_t *position);
 /** The key of edge {u,v} with TRINE_TIES_HASH: of equal weights that with the larger one is the stronger. */
 TRINE_API uint64_t trine_forest_edge_key(uint64_t seed, int32_t u, int32_t v);
+/** Forests to come take a matrix with more than `most` entries for one with 2^31 or more; 0: no longer. */
+TRINE_API void trine_forest_pretend(int64_t most);
 /** Parts of stages by themselves, as the benchmark times them. They leave the factor as it is, and nothing else. */
 typedef enum {
     TRINE_FOREST_PROPOSE,     /* proposals of a round k > 0 without charges, ties as in the factor */

@@ -51,10 +51,11 @@ static trine_status make_graph(trine_forest f, trine_matrix A)
         *g = (struct forest_graph){0};
         return status;
     }
+    const size_t place = forest_place_size(g);
     trine_status first = TRINE_SUCCESS; /* all are taken, so that release finds them in one space */
-    const trine_status taken[] = {TAKE(f, g->begin, g->n + 1), TAKE(f, g->columns, g->entries),
-                                  TAKE(f, g->there, g->entries), TAKE(f, g->back, g->entries),
-                                  TAKE(f, g->diagonal, g->n)};
+    const trine_status taken[] = {
+        TAKE(f, g->begin, g->n + 1), TAKE(f, g->columns, g->entries), take(f, g->entries, place, (void *)&g->there),
+        take(f, g->entries, place, (void *)&g->back), take(f, g->n, place, (void *)&g->diagonal)};
     for (int k = 4; k >= 0; k--)
         if (taken[k]) first = taken[k];
     g->end = g->begin ? g->begin + 1 : NULL;
@@ -258,7 +259,8 @@ trine_status trine_forest_memory(trine_context ctx, trine_matrix A, const trine_
     f.graph.n = n;
     f.graph.entries = 2 * m.nnz;
     TRY(make_rest(&f));
-    const int64_t pattern = (2 * n + 1) * index + f.graph.entries * (column + 2 * index);
+    const int64_t place = forest_is_wide(m.nnz) ? 8 : 4;
+    const int64_t pattern = (n + 1) * index + n * place + f.graph.entries * (column + 2 * place);
     /* both transposes, and a copy of a matrix in device memory */
     int64_t meanwhile = 2 * ((n + 2) * index + m.nnz * (column + index));
     if (m.space == TRINE_DEVICE)

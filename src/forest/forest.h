@@ -26,8 +26,9 @@ struct forest_graph {
     int64_t *begin, *end;            /* end: begin + 1, or of its own in a coarse graph */
     int32_t *columns;
     void *weights;                   /* of the real type */
-    int64_t *there, *back;           /* a_ij and a_ji of entry (i,j) among A's values, -1: A has none; NULL: coarse */
-    int64_t *diagonal;               /* a_ii likewise */
+    bool wide;                       /* places among A's values have 64 bits: it has more than 2^31 - 1 */
+    void *there, *back;              /* places of a_ij and a_ji of entry (i,j), -1: A has none; NULL: coarse */
+    void *diagonal;                  /* and of a_ii */
 };
 
 /** What a round comes to, on a GPU. */
@@ -64,6 +65,7 @@ struct trine_forest_s {
     bool has_weights, is_acyclic, is_ordered;
     bool is_ranked;                  /* break_cycles has left path and position, too */
     bool wants_candidates;           /* more factors of these weights will follow */
+    const struct forest_rounds *next; /* while weights are set: of the factor that follows, if that is known */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
     /* Results, in the context's space */
@@ -119,6 +121,7 @@ struct forest_backend {
     trine_status (*create)(trine_forest f);
     trine_status (*count_bytes)(trine_forest f, int64_t *bytes);
     void (*release)(trine_forest f);
+    /** May make the lists of candidates for f->next, too. */
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
     /** With f->wants_candidates, and on a GPU in any case, makes their lists first, unless forest_has_candidates. */
     trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);
@@ -141,6 +144,8 @@ struct forest_backend {
 };
 extern const struct forest_backend forest_cpu, forest_cuda;
 
+/** Do places among so many values need 64 bits? */
+bool forest_is_wide(int64_t nnz);
 /** The symmetric pattern of A without its diagonal, on the host (common/pattern.c): arrays of h, which the caller
  *  frees, also after a failure. */
 trine_status forest_pattern(trine_context ctx, trine_matrix A, struct forest_graph *h);
@@ -158,6 +163,16 @@ trine_status forest_greedy(trine_context ctx, const struct forest_graph *h, bool
 static inline size_t forest_weight_size(trine_dtype t)
 {
     return trine_dtype_is_single(t) ? sizeof(float) : sizeof(double);
+}
+
+/** Place k of there, back or diagonal. */
+FOREST_INLINE int64_t forest_place_at(const struct forest_graph *g, const void *places, int64_t k)
+{
+    return g->wide ? ((const int64_t *)places)[k] : ((const int32_t *)places)[k];
+}
+static inline size_t forest_place_size(const struct forest_graph *g)
+{
+    return g->wide ? sizeof(int64_t) : sizeof(int32_t);
 }
 
 /** The entry (v,u) of a row with ascending columns; -1: there is none. */

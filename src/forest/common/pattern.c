@@ -1,5 +1,6 @@
 /* The pattern of A made symmetric, row by row a merge of A and its transpose. */
 #include "core/team.h"
+#include "core/test_interface.h"
 #include "forest/forest.h"
 
 /** Compressed rows with ascending columns; position[k] is the entry's place in A, NULL: k. */
@@ -49,6 +50,16 @@ static bool is_ascending(int64_t n, const int64_t *offsets, const int32_t *colum
 static int32_t column_at(const struct rows *r, int64_t k, int64_t end) { return k < end ? r->columns[k] : INT32_MAX; }
 static int64_t place_of(const struct rows *r, int64_t k) { return r->position ? r->position[k] : k; }
 
+static int64_t most_narrow = INT32_MAX;
+void trine_forest_pretend(int64_t most) { most_narrow = most ? most : INT32_MAX; }
+bool forest_is_wide(int64_t nnz) { return nnz > most_narrow; }
+
+static void set_place(const struct forest_graph *h, void *places, int64_t k, int64_t place)
+{
+    if (h->wide) ((int64_t *)places)[k] = place;
+    else ((int32_t *)places)[k] = (int32_t)place;
+}
+
 /** Both passes over the rows: first each counts its entries in begin[i + 1], then it writes them. */
 struct merge {
     struct rows a, t;                /* A and its transpose */
@@ -62,7 +73,7 @@ static void merge_row(struct merge *m, int64_t i)
     struct forest_graph *h = m->h;
     const int64_t end_a = m->a.offsets[i + 1], end_t = m->t.offsets[i + 1];
     int64_t ka = m->a.offsets[i], kt = m->t.offsets[i], at = m->writes ? h->begin[i] : 0;
-    if (m->writes) h->diagonal[i] = -1;
+    if (m->writes) set_place(h, h->diagonal, i, -1);
     for (int32_t before = -1; ka < end_a || kt < end_t;) {
         const int32_t ja = column_at(&m->a, ka, end_a), jt = column_at(&m->t, kt, end_t), j = ja < jt ? ja : jt;
         if (j == before)
@@ -72,10 +83,14 @@ static void merge_row(struct merge *m, int64_t i)
         before = j;
         const int64_t there = ja == j ? place_of(&m->a, ka++) : -1, back = jt == j ? place_of(&m->t, kt++) : -1;
         if (j == i) {
-            if (m->writes) h->diagonal[i] = there;
+            if (m->writes) set_place(h, h->diagonal, i, there);
             continue;
         }
-        if (m->writes) h->columns[at] = j, h->there[at] = there, h->back[at] = back;
+        if (m->writes) {
+            h->columns[at] = j;
+            set_place(h, h->there, at, there);
+            set_place(h, h->back, at, back);
+        }
         at++;
     }
     if (!m->writes) h->begin[i + 1] = at;
@@ -100,9 +115,12 @@ static trine_status merge(trine_context ctx, struct merge *m)
     for (int64_t i = 0; i < h->n; i++) h->begin[i + 1] += h->begin[i];
     h->entries = h->begin[h->n];
     TRY(ALLOC(ctx, h->columns, h->entries));
-    TRY(ALLOC(ctx, h->there, h->entries));
-    TRY(ALLOC(ctx, h->back, h->entries));
-    TRY(ALLOC(ctx, h->diagonal, h->n));
+    if (!(h->there = trine_host_alloc(ctx, h->entries, forest_place_size(h))) ||
+        !(h->back = trine_host_alloc(ctx, h->entries, forest_place_size(h))) ||
+        !(h->diagonal = trine_host_alloc(ctx, h->n, forest_place_size(h)))) {
+        status = TRINE_ERR_MEMORY;
+        goto done;
+    }
     m->writes = true;
     trine_team_for(ctx, threads, h->n, 1024, merge_rows, m);
 done:
@@ -124,6 +142,7 @@ trine_status forest_pattern(trine_context ctx, trine_matrix A, struct forest_gra
     if (info.space == TRINE_DEVICE) TRY(trine_matrix_copy(A, &host, TRINE_HOST, info.format, info.dtype));
     TRY(trine_matrix_get_arrays(host ? host : A, &m.a.offsets, &m.a.columns, NULL));
     h->n = info.n_rows;
+    h->wide = forest_is_wide(info.nnz);
     TRY(transpose(ctx, h->n, &m.a, &m.t));
     if (!is_ascending(h->n, m.a.offsets, m.a.columns)) {
         TRY(transpose(ctx, h->n, &m.t, &sorted));
@@ -131,7 +150,7 @@ trine_status forest_pattern(trine_context ctx, trine_matrix A, struct forest_gra
     }
     TRY(merge(ctx, &m));
     if (info.format == TRINE_CSC) { /* these were rows of A^T */
-        int64_t *there = h->there;
+        void *there = h->there;
         h->there = h->back;
         h->back = there;
     }

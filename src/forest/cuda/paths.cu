@@ -1,5 +1,6 @@
 // Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch,
-// for paths and cycles together, so that a cycle that was opened need not be ranked again; or by the scan of the thesis, whose passes return at once if they have nothing left to do.
+// for paths and cycles together, so that a cycle that was opened need not be ranked again; or by the scan of the
+// thesis, whose passes return at once if they have nothing left to do.
 #include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"

@@ -1,7 +1,7 @@
 // What is done with values of A: weights, bands, blocks, sums. A thread a vertex or an entry.
 #include "forest/common/blocks.h"
 #include "forest/common/rounds.h"
-#include "forest/cuda/device.cuh"
+#include "forest/cuda/lists.cuh"
 
 namespace {
 
@@ -34,12 +34,14 @@ template <typename T> struct weigh {
         }
         return low;
     }
-    __device__ void operator()(int64_t k) const
+    /** Makes it. */
+    __device__ real_of<T> operator()(int64_t k) const
     {
-        const real_of<T> there = modulus_of(value_of(values, g.there[k]));
-        const real_of<T> w = there + (directed ? real_of<T>(0) : modulus_of(value_of(values, g.back[k])));
+        const real_of<T> there = modulus_of(value_of(values, forest_place_at(&g, g.there, k)));
+        const real_of<T> w =
+            there + (directed ? real_of<T>(0) : modulus_of(value_of(values, forest_place_at(&g, g.back, k))));
         if (there != there) atomicMin((long long *)&counts->bad_row, (long long)row_of(k));
-        static_cast<real_of<T> *>(g.weights)[k] = w == w ? w : real_of<T>(0);
+        return static_cast<real_of<T> *>(g.weights)[k] = w == w ? w : real_of<T>(0);
     }
 };
 
@@ -51,8 +53,9 @@ template <typename T> struct measure_row {
     __device__ void operator()(int64_t v) const
     {
         double sum = 0;
-        for (int64_t k = g.begin[v]; k < g.end[v]; k++) sum += modulus_of(value_of(values, g.there[k]));
-        scales[v] = forest_row_scale(modulus_of(value_of(values, g.diagonal[v])), sum);
+        for (int64_t k = g.begin[v]; k < g.end[v]; k++)
+            sum += modulus_of(value_of(values, forest_place_at(&g, g.there, k)));
+        scales[v] = forest_row_scale(modulus_of(value_of(values, forest_place_at(&g, g.diagonal, v))), sum);
     }
 };
 template <typename T> struct weigh_row {
@@ -66,8 +69,10 @@ template <typename T> struct weigh_row {
         using R = real_of<T>;
         bool is_bad = false;
         for (int64_t k = g.begin[v]; k < g.end[v]; k++) {
-            const R there = (R)(modulus_of(value_of(values, g.there[k])) / scales[v]);
-            const R back = directed ? R(0) : (R)(modulus_of(value_of(values, g.back[k])) / scales[g.columns[k]]);
+            const R there = (R)(modulus_of(value_of(values, forest_place_at(&g, g.there, k))) / scales[v]);
+            const R back =
+                directed ? R(0)
+                         : (R)(modulus_of(value_of(values, forest_place_at(&g, g.back, k))) / scales[g.columns[k]]);
             const R w = there + back;
             is_bad |= there != there;
             static_cast<R *>(g.weights)[k] = w == w ? w : R(0);
@@ -102,9 +107,9 @@ template <typename R> struct scale {
 /** The entry of row v and column u of A; 0 if it has none. */
 template <typename T> __device__ T entry_of(const forest_graph &g, const T *values, int32_t v, int32_t u)
 {
-    if (v == u) return value_of(values, g.diagonal[v]);
+    if (v == u) return value_of(values, forest_place_at(&g, g.diagonal, v));
     const int64_t k = forest_find(g.columns, g.begin[v], g.end[v], u);
-    return value_of(values, k < 0 ? k : g.there[k]);
+    return value_of(values, k < 0 ? k : forest_place_at(&g, g.there, k));
 }
 
 template <typename T> struct extract {
@@ -112,13 +117,42 @@ template <typename T> struct extract {
     forest_view p;
     const T *values;
     T *a, *b, *c;
+
+    /** Where row v has columns x and y; -1: nowhere. A short row is read once, with loads on their way together. */
+    __device__ void find_both(int32_t v, int32_t x, int32_t y, int64_t *at_x, int64_t *at_y) const
+    {
+        constexpr int AT_ONCE = 4, SHORT = 32;
+        const int64_t begin = g.begin[v], end = g.end[v];
+        *at_x = *at_y = -1;
+        if (end - begin > SHORT) {
+            *at_x = forest_find(g.columns, begin, end, x);
+            *at_y = forest_find(g.columns, begin, end, y);
+            return;
+        }
+        for (int64_t k = begin; k < end; k += AT_ONCE) {
+            int32_t u[AT_ONCE];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j < end ? g.columns[k + j] : -2;
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                if (u[j] == x) *at_x = k + j;
+                if (u[j] == y) *at_y = k + j;
+            }
+        }
+    }
     __device__ void operator()(int64_t i) const
     {
-        const int32_t v = p.permutation[i], name = p.path[v];
+        const int32_t v = p.permutation[i], one = forest_neighbour(&p, v, 0), two = forest_neighbour(&p, v, 1);
         const int32_t before = i > 0 ? p.permutation[i - 1] : -1, after = i + 1 < g.n ? p.permutation[i + 1] : -1;
-        a[i] = before >= 0 && p.path[before] == name ? entry_of(g, values, v, before) : zero_of<T>();
-        b[i] = entry_of(g, values, v, v);
-        c[i] = after >= 0 && p.path[after] == name ? entry_of(g, values, v, after) : zero_of<T>();
+        const int64_t diagonal = forest_place_at(&g, g.diagonal, v);
+        /* on one path they are neighbours, and else they are not */
+        int64_t at_a = before == one || before == two ? before : -1, at_c = after == one || after == two ? after : -1;
+        find_both(v, (int32_t)at_a, (int32_t)at_c, &at_a, &at_c);
+        at_a = at_a < 0 ? -1 : forest_place_at(&g, g.there, at_a);
+        at_c = at_c < 0 ? -1 : forest_place_at(&g, g.there, at_c);
+        a[i] = value_of(values, at_a);
+        b[i] = value_of(values, diagonal);
+        c[i] = value_of(values, at_c);
     }
 };
 
@@ -180,10 +214,10 @@ template <typename T> struct row_sums {
     }
     __device__ void add(int32_t v, double *sums) const
     {
-        sums[1] += modulus_of(value_of(values, g.diagonal[v]));
+        sums[1] += modulus_of(value_of(values, forest_place_at(&g, g.diagonal, v)));
         for (int64_t k = g.begin[v]; k < g.end[v]; k++) {
             const int32_t u = g.columns[k];
-            const double w = modulus_of(value_of(values, g.there[k]));
+            const double w = modulus_of(value_of(values, forest_place_at(&g, g.there, k)));
             sums[0] += w;
             if (u == v - 1 || u == v + 1) sums[2] += w;
             for (int s = 0; s < p.n; s++)
@@ -221,13 +255,23 @@ __global__ void __launch_bounds__(FOREST_THREADS) add_chunks(int64_t chunks, dou
 
 template <typename T> trine_status set_weights(trine_forest f, const void *values, void *stream)
 {
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const T *of_type = static_cast<const T *>(values);
     const bool directed = f->options.directed != 0;
-    if (!f->options.normalized)
-        return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
-    const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
-    return status ? status
-                  : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
+    const weigh<T> weight = {f->graph, of_type, directed, f->counts};
+    const forest_rounds *next = f->next;
+    const int tile = next ? tile_of(f->graph) : 0;
+    if (f->options.normalized) {
+        const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
+        const weigh_row<T> row = {f->graph, of_type, f->weight, directed, f->counts};
+        return status ? status : launch_each(f->graph.n, stream, row);
+    }
+    if (!tile) return launch_each(f->graph.entries, stream, weight);
+    const bool eight = lists_eight(f, next->n);
+    if (eight) launch_tiles<real_of<T>, FOREST_CANDIDATES>(f, next->ties, tile, weight, s);
+    else launch_tiles<real_of<T>, 4>(f, next->ties, tile, weight, s);
+    note_candidates<<<1, 1, 0, s>>>(next->ties, eight ? FOREST_CANDIDATES : 4, f->counts);
+    return GPU_LAUNCHED("list_by_tiles");
 }
 
 template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
