@@ -219,6 +219,17 @@ __global__ void __launch_bounds__(MERGE_THREADS)
     }
 }
 
+/** What every level has in its group. */
+__global__ void __launch_bounds__(MERGE_THREADS) measure_groups(const merge_args a, const int32_t *level)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < a.n; p += (int64_t)gridDim.x * blockDim.x) {
+        group_report *const found = &a.found[level[p]];
+        const int all = a.rows[p].all;
+        atomicAdd(&found->entries, (unsigned long long)all);
+        if (all > found->longest) atomicMax(&found->longest, all);
+    }
+}
+
 /** lengths[p], and a 0 behind them. */
 __global__ void __launch_bounds__(MERGE_THREADS) take_lengths(int64_t n, const row_place *rows, int64_t *lengths)
 {
