@@ -1,6 +1,6 @@
-/* The choice of groups on the device. Groups begin as single levels; in every round neighbours are joined two by two, on
- * trial: the device makes the patterns as they would be, and the host, which sees a few numbers for each pair, keeps the
- * pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
+/* The choice of groups on the device. Groups begin as single levels; in every round neighbours are joined two by two,
+ * on trial: the device makes the patterns as they would be, and the host, which sees a few numbers for each pair, keeps
+ * the pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
 #include "triangular/cuda/partition.h"
 
 #include <cstdlib>
@@ -13,8 +13,8 @@
 
 namespace {
 
-constexpr int LARGE_TABLES = 32;     /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 512;       /* own entries times those of the inverse: rows with more have a block */
+constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
+constexpr int64_t HEAVY = 512; /* own entries times those of the inverse: rows with more have a block */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
 /** Position p belongs to level[p]. */
@@ -35,7 +35,7 @@ __global__ void number_levels(int64_t n, const int64_t *bounds, int64_t n_levels
 struct level_group {
     int64_t first_level, own, entries; /* own: entries of T */
     int32_t start, longest;
-    bool refused;                      /* together with the group before */
+    bool refused; /* together with the group before */
 };
 
 struct maker {
@@ -44,16 +44,16 @@ struct maker {
     gpuStream_t stream;
     const device_triangle *d;
     const partition_costs *costs;
-    int64_t n_groups, n_pairs, live;   /* live: entries of all rows */
+    int64_t n_groups, n_pairs, live; /* live: entries of all rows */
     int rounds;
     level_group *groups;
     int32_t *starts, *pairs, *renumber;
     group_report *found;
-    bool *ends;                        /* where groups have to end: before a level; NULL: where it pays */
-    int64_t n_levels, *own;            /* of every level: entries of T */
+    bool *ends; /* where groups have to end: before a level; NULL: where it pays */
+    int64_t n_levels, *own; /* of every level: entries of T */
     merge_args a;
     int32_t *level, *group;
-    int64_t *bounds;                   /* of levels */
+    int64_t *bounds; /* of levels */
     int32_t *starts_there, *pairs_there, *renumber_there;
     arena state, pool;
     int64_t *lengths, *offsets;
@@ -158,7 +158,7 @@ trine_status begin_groups(maker *m, const int64_t *levels)
     TRY(copy(m, m->a.used, TRINE_DEVICE, &used, TRINE_HOST, 1));
     TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)n_levels * sizeof *m->a.found, m->stream));
     number_levels<<<device_blocks_for(m->plan, n), MERGE_THREADS, 0, m->stream>>>(n, m->bounds, n_levels, m->level,
-                                                                                 m->group);
+                                                                                  m->group);
     begin_rows<<<device_blocks_for(m->plan, n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
     TRY(GPU_LAUNCHED("the first patterns"));
     TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, n_levels));
@@ -272,7 +272,8 @@ trine_status join_pairs(maker *m)
     }
     TRY(copy(m, m->pairs_there, TRINE_DEVICE, m->pairs, TRINE_HOST, m->n_groups));
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
-    take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there, m->group);
+    take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there,
+                                                                                      m->group);
     TRY(GPU_LAUNCHED("joining groups"));
     m->n_groups = count;
 done:
@@ -392,7 +393,7 @@ struct order_args {
     int64_t n, part, heavy;
     const int64_t *own_offsets, *offsets;
     const int32_t *level, *group, *first_levels; /* first_levels: of every group */
-    uint32_t *keys;                              /* twice the level within the group, and 1 for rows of blocks */
+    uint32_t *keys; /* twice the level within the group, and 1 for rows of blocks */
     int32_t *rows;
 };
 
@@ -415,8 +416,7 @@ __global__ void count_tasks(const order_args a, const uint32_t *keys, const int3
 {
     for (int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; s <= a.n; s += (int64_t)gridDim.x * blockDim.x) {
         if (s == a.n) counts[s] = 0;
-        else if (keys[s] % 2)
-            counts[s] = parts_of_row(a.offsets[sorted[s] + 1] - a.offsets[sorted[s]], a.part);
+        else if (keys[s] % 2) counts[s] = parts_of_row(a.offsets[sorted[s] + 1] - a.offsets[sorted[s]], a.part);
         else counts[s] = s % INVERT_WARPS == 0 || keys[s - 1] != keys[s];
     }
 }
@@ -449,13 +449,19 @@ trine_status make_order(maker *m, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {n, part_of(m->plan->base.dtype), getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY, m->d->offsets, out->offsets, m->level, m->group,
+    order_args a = {n,
+                    part_of(m->plan->base.dtype),
+                    getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY,
+                    m->d->offsets,
+                    out->offsets,
+                    m->level,
+                    m->group,
                     m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32,
-                                               m->stream)));
+    TRY(GPU(
+        gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32, m->stream)));
     TRY(arena_allocate(ctx, &out->order, [&](arena &s) {
         out->sorted = s.take<int32_t>(n);
         out->tasks = s.take<invert_task>(most);
@@ -503,11 +509,12 @@ trine_status device_partition_make(trine_triangular plan, const device_triangle 
     TRY(take_patterns(&m, out));
     taken = trine_wall_time();
     TRY(make_order(&m, out));
-    trine_log(ctx, 3,
-              "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "
-              "numeric %.0f us",
-              1e6 * (begun - start), m.rounds, 1e6 * (joined - begun), 1e6 * (taken - joined), (long long)out->n_tasks,
-              1e6 * (trine_wall_time() - taken));
+    trine_log(
+        ctx, 3,
+        "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "
+        "numeric %.0f us",
+        1e6 * (begun - start), m.rounds, 1e6 * (joined - begun), 1e6 * (taken - joined), (long long)out->n_tasks,
+        1e6 * (trine_wall_time() - taken));
 done:
     trine_free(ctx, TRINE_DEVICE, m.state.base);
     trine_free(ctx, TRINE_DEVICE, m.pool.base);
