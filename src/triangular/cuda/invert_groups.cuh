@@ -21,7 +21,10 @@ template <typename T> struct invert_args {
 };
 
 /** Parts of a row of so many entries. */
-__host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part) { return (entries + part - 1) / part; }
+__host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part)
+{
+    return (entries + part - 1) / part;
+}
 
 /** Rows of one warp have no part of it. heavy: the work that makes a row one for blocks. */
 __host__ __device__ constexpr bool is_for_block(int64_t own, int64_t entries, int64_t part, int64_t heavy)
@@ -235,7 +238,8 @@ template <typename T> __global__ void __launch_bounds__(INVERT_THREADS) invert_g
 template <typename Visit> __device__ void for_rows(int64_t n, int lanes, const Visit &visit)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x / lanes;
-    const int64_t mine = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes, first = mine - threadIdx.x % 32 / lanes;
+    const int64_t mine = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes,
+                  first = mine - threadIdx.x % 32 / lanes;
     for (int64_t base = first; base < n; base += step) {
         const int64_t p = base + threadIdx.x % 32 / lanes;
         visit(p < n ? p : n, (int)threadIdx.x % lanes);
