@@ -373,17 +373,17 @@ template <typename T> void compare_generators(int64_t n, double scale)
 
 template <typename T> void all(trine_context ctx)
 {
-    for (const int64_t n : {1, 2, 3, 31, 32, 33, 64, 65, 1000, 9000}) compare_generators<T>(n, 1);
+    for (const int64_t n : {1, 2, 3, 31, 32, 33, 64, 65, 3000}) compare_generators<T>(n, 1);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e-20 : 1e-160);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e18 : 1e150);
     const setting settings[] = {{1, 0, 0, 1, 0, 0, 1, false},    {2, 1, 1, 2, 0, 0, 1, false},
-                                {3, 1, 2, 2, 0, 0, 1, false},    {100, 2, 6, 1, 0, 0, 1, false},
-                                {301, 3, 7, 3, 0, 0, 1, false},  {301, 3, 7, 1, 0, 0, 1, true},
-                                {257, 9, 14, 2, 0, 0, 1e-12, false}, {200, 3, 30, 3, 0, 0, 1, false},
-                                {200, 3, 30, 2, 4, 0, 1, false}, {200, 3, 30, 2, 0, 0.2, 1e10, false},
-                                {150, 40, 60, 2, 0, 0, 1, false}, {300, 20, 120, 2, 9, 0, 1, false}};
+                                {3, 1, 2, 2, 0, 0, 1, false},    {50, 2, 6, 1, 0, 0, 1, false},
+                                {101, 3, 7, 3, 0, 0, 1, false},  {101, 3, 7, 1, 0, 0, 1, true},
+                                {97, 9, 14, 2, 0, 0, 1e-12, false}, {60, 3, 30, 2, 0, 0, 1, false},
+                                {60, 3, 30, 2, 4, 0, 1, false}, {60, 3, 30, 1, 0, 0.2, 1e10, false},
+                                {66, 40, 60, 1, 0, 0, 1, false}, {130, 20, 120, 1, 9, 0, 1, false}};
     for (const setting &s : settings) /* pivots near zero lose half of the digits, and single precision has few */
-        if (!s.lacks_diagonals || sizeof(real_of<T>) == 8) compare<T>(ctx, s);
+        if (sizeof(real_of<T>) == 8 || (s.n <= 66 && !s.lacks_diagonals)) compare<T>(ctx, s);
 }
 
 } // namespace

@@ -10,8 +10,10 @@
  * been captured is replayed with the values of later numerics (not of ILUT, MULTILEVEL, of ALG_TRI_BLOCK with new
  * forests, or with another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for
  * diagonals, for factors along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows
- * have few levels. It runs on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and
- * MAX_T, forests that `coverage` ends, MULTILEVEL, and the other incomplete factors. check, and what is asked for of
+ * have few levels. It runs on the host, from a copy of the values, for MOS_A if it is exact_inverse, its pattern is
+ * GIVEN, a row has more than 1024 entries, or pivots of a factor's paths lose half of their digits without row
+ * exchanges; of the other splittings for patterns MAX_N and MAX_T and for forests that `coverage` ends; for MULTILEVEL,
+ * and the other incomplete factors. check, and what is asked for of
  * factors that a GPU has made, copy values to the host and factor there. Paths are solved by trine_gtsv: a singular
  * factor gives numbers that are huge or not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
@@ -111,7 +113,9 @@ typedef struct {
     double shift; /* added to a_ii, times the largest |a_ij| of the row (IC0: of its lower triangle), with the sign of
                      a_ii (1 of 0), against zero pivots; 0 = none */
     int sweeps; /* ISAI, MULTILEVEL; 0 = 1 */
-    int64_t reserved[8]; /* zeros */
+    int64_t expected_solves; /* applications of ILU0, ILUK, ILUT and IC0 with this plan, by which the triangular plans
+                                choose their method (triangular.h); 0 = 1000 (ILUT: 100), or 1 with max_nrhs > 1 */
+    int64_t reserved[7]; /* zeros */
 } trine_precond_options;
 
 /** Pattern of the square A (CSR or CSC, host or device, without duplicates), copied. options NULL = automatic. May

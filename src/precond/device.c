@@ -5,18 +5,32 @@
 
 static size_t value_bytes(trine_precond p) { return (size_t)p->nnz * trine_dtype_size(p->base.dtype); }
 
+/** An array of A's pattern there: the one given, if that is on the GPU and in this order, or the host's. */
+static trine_status take_array(trine_precond p, const void *given, const void *own, size_t bytes, void *out)
+{
+    void **to = out;
+    if (!given) return trine_device_upload(p->base.ctx, own, bytes, to);
+    const trine_status status = trine_alloc(p->base.ctx, TRINE_DEVICE, bytes, to);
+    return status ? status : trine_copy(p->base.ctx, *to, TRINE_DEVICE, given, TRINE_DEVICE, bytes);
+}
+
 trine_status precond_open_device(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     const int64_t n = p->base.n;
     struct precond_device_matrix *d;
+    trine_matrix_info m;
+    const int64_t *offsets = NULL;
+    const int32_t *columns = NULL;
     TRY(CALLOC(ctx, d, 1));
     p->device = d;
     d->rows.n = n;
-    TRY(trine_device_upload(ctx, p->offsets, (size_t)(n + 1) * sizeof *p->offsets, (void **)&d->rows.offsets));
+    TRY(trine_matrix_get_info(p->given, &m));
+    if (m.space == TRINE_DEVICE && !p->positions) TRY(trine_matrix_get_arrays(p->given, &offsets, &columns, NULL));
+    TRY(take_array(p, offsets, p->offsets, (size_t)(n + 1) * sizeof *p->offsets, &d->rows.offsets));
     d->rows.ends = d->rows.offsets + 1;
-    TRY(trine_device_upload(ctx, p->columns, (size_t)p->nnz * sizeof *p->columns, (void **)&d->rows.columns));
+    TRY(take_array(p, columns, p->columns, (size_t)p->nnz * sizeof *p->columns, &d->rows.columns));
     TRY(trine_alloc(ctx, TRINE_DEVICE, value_bytes(p) + 1, &d->rows.values)); /* NULL would mean a pattern */
     if (p->positions)
         TRY(trine_device_upload(ctx, p->positions, (size_t)p->nnz * sizeof *p->positions, (void **)&d->positions));

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/team.h"
 #include "precond/cpu/cpu.h"
 
 /** Compressed lines of a pattern, and where each entry stands in the order that it was given in; NULL: in place. */
@@ -43,38 +44,105 @@ done:
     return status;
 }
 
-/** `given` as they are. */
-static trine_status copy(trine_context ctx, int64_t n, const lines *given, lines *to)
+/** What rows are like, found by the context's threads. */
+struct look {
+    const lines *rows;
+    int64_t *diagonal;               /* NULL: not wanted */
+    bool descends;                   /* somewhere; atomic */
+    int64_t twice;                   /* the first row with an entry twice, INT64_MAX: none; atomic */
+};
+
+static void look_at(void *user, int64_t begin, int64_t end, int me)
+{
+    struct look *l = user;
+    bool descends = false;
+    int64_t twice = INT64_MAX;
+    (void)me;
+    for (int64_t i = begin; i < end; i++) {
+        int32_t last = -1;
+        int64_t diagonal = -1;
+        for (int64_t k = l->rows->offsets[i]; k < l->rows->offsets[i + 1]; k++) {
+            const int32_t j = l->rows->indices[k];
+            if (j < last) descends = true;
+            if (j == last && twice == INT64_MAX) twice = i;
+            if (j == i) diagonal = k;
+            last = j;
+        }
+        if (l->diagonal) l->diagonal[i] = diagonal;
+    }
+    if (descends) __atomic_store_n(&l->descends, true, __ATOMIC_RELAXED);
+    for (int64_t seen = __atomic_load_n(&l->twice, __ATOMIC_RELAXED);
+         twice < seen &&
+         !__atomic_compare_exchange_n(&l->twice, &seen, twice, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);) {}
+}
+
+enum { GRAIN = 4096 }; /* rows */
+static struct look look(trine_context ctx, int64_t n, const lines *rows, int64_t *diagonal)
+{
+    struct look l = {.rows = rows, .diagonal = diagonal, .twice = INT64_MAX};
+    trine_team_for(ctx, trine_threads_with_cores(ctx), n, GRAIN, look_at, &l);
+    return l;
+}
+
+/** Indices in parts: pages of new memory are touched by all threads. */
+struct indices_copy {
+    const int32_t *from;
+    int32_t *to;
+};
+static void copy_part(void *user, int64_t begin, int64_t end, int me)
+{
+    const struct indices_copy *c = user;
+    (void)me;
+    memcpy(c->to + begin, c->from + begin, (size_t)(end - begin) * sizeof *c->to);
+}
+
+/** The lines of A, on the host, the caller's own. */
+static trine_status take_lines(trine_context ctx, trine_matrix A, const trine_matrix_info *m, lines *to)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t nnz = given->offsets[n];
-    *to = (lines){0};
+    const int64_t n = m->n_rows;
+    const int64_t *offsets;
+    const int32_t *indices;
+    trine_matrix on_host = NULL;
+    trine_space space = m->space;
+    if (space == TRINE_DEVICE && ctx->is_tally) { /* whose copies do nothing */
+        TRY(trine_matrix_copy(A, &on_host, TRINE_HOST, m->format, m->dtype));
+        space = TRINE_HOST;
+    }
+    TRY(trine_matrix_get_arrays(on_host ? on_host : A, &offsets, &indices, NULL));
     TRY(ALLOC(ctx, to->offsets, n + 1));
-    TRY(ALLOC(ctx, to->indices, nnz));
-    memcpy(to->offsets, given->offsets, (size_t)(n + 1) * sizeof *to->offsets);
-    if (nnz) memcpy(to->indices, given->indices, (size_t)nnz * sizeof *to->indices);
+    TRY(ALLOC(ctx, to->indices, m->nnz));
+    TRY(trine_copy(ctx, to->offsets, TRINE_HOST, offsets, space, (size_t)(n + 1) * sizeof *offsets));
+    if (space == TRINE_HOST) {
+        struct indices_copy c = {indices, to->indices};
+        trine_team_for(ctx, trine_threads_with_cores(ctx), m->nnz, 1 << 18, copy_part, &c);
+    } else {
+        TRY(trine_copy(ctx, to->indices, TRINE_HOST, indices, space, (size_t)m->nnz * sizeof *indices));
+    }
 done:
-    if (status) free_lines(ctx, to);
+    trine_matrix_destroy(&on_host);
     return status;
 }
 
-static bool ascend(int64_t n, const lines *l)
-{
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = l->offsets[i] + 1; k < l->offsets[i + 1]; k++)
-            if (l->indices[k] < l->indices[k - 1]) return false;
-    return true;
-}
-
 /** Rows with ascending columns of a matrix whose lines are sound. */
-static trine_status sort_rows(trine_context ctx, int64_t n, bool by_columns, const lines *given, lines *rows)
+static trine_status sort_rows(trine_context ctx, trine_matrix A, const trine_matrix_info *m, lines *rows)
 {
-    if (by_columns) return transpose(ctx, n, given, rows);
-    if (ascend(n, given)) return copy(ctx, n, given, rows);
-    lines columns;
-    trine_status status = transpose(ctx, n, given, &columns);
-    if (status) return status;
-    status = transpose(ctx, n, &columns, rows);
+    trine_status status = TRINE_SUCCESS;
+    const bool by_columns = m->format == TRINE_CSC;
+    lines given = {0}, columns = {0};
+    TRY(take_lines(ctx, A, m, &given));
+    if (!by_columns && !look(ctx, m->n_rows, &given, NULL).descends) {
+        *rows = given;
+        return TRINE_SUCCESS;
+    }
+    if (!by_columns) {
+        TRY(transpose(ctx, m->n_rows, &given, &columns));
+        TRY(transpose(ctx, m->n_rows, &columns, rows));
+    } else {
+        TRY(transpose(ctx, m->n_rows, &given, rows));
+    }
+done:
+    free_lines(ctx, &given);
     free_lines(ctx, &columns);
     return status;
 }
@@ -95,46 +163,32 @@ trine_status precond_take_pattern(trine_precond p, trine_matrix A)
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     trine_matrix_info m;
-    const int64_t *offsets;
-    const int32_t *indices;
     lines rows = {0};
-    trine_matrix on_host = NULL;
     trine_matrix_get_info(A, &m);
     REQUIRE(m.space == TRINE_HOST || ctx->cuda, "the matrix is in device memory, and a CPU context has none");
     if (m.n_rows != m.n_cols)
         FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     TRY(trine_matrix_check(A, 0));
-    if (m.space == TRINE_DEVICE) TRY(trine_matrix_copy(A, &on_host, TRINE_HOST, m.format, m.dtype));
-    TRY(trine_matrix_get_arrays(on_host ? on_host : A, &offsets, &indices, NULL));
     const int64_t n = m.n_rows;
     p->base.n = p->info.n = n;
     p->nnz = p->info.nnz = m.nnz;
     p->base.dtype = m.dtype;
-    const lines given = {(int64_t *)offsets, (int32_t *)indices, NULL};
-    TRY(sort_rows(ctx, n, m.format == TRINE_CSC, &given, &rows));
+    TRY(sort_rows(ctx, A, &m, &rows));
     p->offsets = rows.offsets;
     p->columns = rows.indices;
     p->positions = rows.positions;
     TRY(ALLOC(ctx, p->diagonal, n));
-    for (int64_t i = 0; i < n; i++) {
-        int32_t last = -1;
-        p->diagonal[i] = -1;
-        for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++) {
-            const int32_t j = p->columns[k];
-            if (j == last)
-                FAIL(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %d; sum duplicates first", (long long)i,
-                     (int)j);
-            if (j == i) p->diagonal[i] = k;
-            last = j;
-        }
-    }
+    const int64_t twice = look(ctx, n, &rows, p->diagonal).twice;
+    for (int64_t k = twice == INT64_MAX ? 0 : rows.offsets[twice]; twice != INT64_MAX; k++)
+        if (rows.indices[k + 1] == rows.indices[k])
+            FAIL(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %d; sum duplicates first", (long long)twice,
+                 (int)rows.indices[k]);
     p->values = trine_host_alloc(ctx, p->nnz, trine_dtype_size(m.dtype));
     if (!p->values) return TRINE_ERR_MEMORY;
     TRY(trine_matrix_csr(ctx, &p->matrix, m.dtype, n, n, p->nnz, TRINE_HOST, 64, p->offsets, 32, p->columns,
                          p->values));
     p->info.bytes = (2 * n + 1) * 8 + p->nnz * (4 + (int64_t)trine_dtype_size(m.dtype) + (p->positions ? 8 : 0));
 done:
-    trine_matrix_destroy(&on_host);
     return status;
 }
 

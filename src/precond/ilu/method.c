@@ -47,6 +47,7 @@ static trine_status check_options(const trine_precond_options *o)
     REQUIRE(o->row_entries >= 0, "row_entries is %lld", (long long)o->row_entries);
     REQUIRE(o->shift >= 0 && o->shift <= 1e6, "shift %g is outside 0..1e6", o->shift);
     REQUIRE(o->sweeps >= 0, "sweeps is %d", o->sweeps);
+    REQUIRE(o->expected_solves >= 0, "expected_solves is %lld", (long long)o->expected_solves);
     return TRINE_SUCCESS;
 }
 
@@ -77,13 +78,15 @@ static trine_status make_solves(trine_precond p, struct ilu_state *s)
 {
     trine_status status = TRINE_SUCCESS;
     /* Some hundred steps, a few times; with a new pattern in every numeric a part of them. */
-    const int64_t applications = is_method(p, TRINE_PRECOND_ILUT) ? 100 : 1000;
+    const int64_t applications = is_method(p, TRINE_PRECOND_ILUT) ? 100 : 1000, asked = p->options.expected_solves;
     const bool cholesky = is_method(p, TRINE_PRECOND_IC0);
     trine_triangular_options o = {.uplo = TRINE_LOWER,
                                   .diag = TRINE_UNIT,
                                   .ops = p->options.ops,
                                   /* works may be wider than the plan: fewer steps are for one vector */
-                                  .expected_solves = p->options.max_nrhs > 1 ? 1 : applications};
+                                  .expected_solves = asked                       ? asked
+                                                     : p->options.max_nrhs > 1 ? 1
+                                                                               : applications};
     if (cholesky) o.diag = TRINE_NONUNIT, o.ops = TRINE_N | TRINE_H;
     TRY(view(p, s->pattern.nnz, s->pattern.offsets, s->pattern.columns, s->values, &s->factors));
     TRY(precond_make_solve(p, s->factors, &o, &s->solves[FIRST]));
