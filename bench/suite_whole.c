@@ -98,20 +98,15 @@ static trine_status trine_solve(void *self)
 {
     trine_solver *s = self;
     trine_status status = TRINE_SUCCESS;
+    if (s->expected_solves == 1) {
+        const trine_dense B = {.data = s->p->rhs, .rows = s->p->n, .cols = s->p->nrhs},
+                          X = {.data = s->p->x, .rows = s->p->n, .cols = s->p->nrhs};
+        return trine_direct_solve(s->plan, TRINE_N, &B, &X, NULL);
+    }
     if (!s->work) TRY(place_vectors(s));
     TRY(trine_direct_solve(s->plan, TRINE_N, &s->B, &s->X, &(trine_exec){.work = s->work}));
 done:
     return status;
-}
-/** From the matrix on to one solution, and no more solves with that factor. */
-static trine_status trine_solve_once(void *self)
-{
-    trine_solver *s = self;
-    const whole_problem *p = s->p;
-    const trine_dense B = {.data = p->rhs, .rows = p->n, .cols = p->nrhs},
-                      X = {.data = p->x, .rows = p->n, .cols = p->nrhs};
-    const trine_status status = trine_factor_all(s);
-    return status ? status : trine_direct_solve(s->plan, TRINE_N, &B, &X, NULL);
 }
 static void trine_close(void *self)
 {
@@ -178,27 +173,45 @@ done:
     return status;
 }
 
-/** trine told to expect one solve: its times, its peak of memory, and its error. */
-static trine_status measure_once(whole_problem *p, bench_record *r)
+/** A library, with a solver of its own for whole_solve. */
+typedef struct {
+    const whole_solver *solver;
+    void *self;
+} whole_call;
+
+/** From the matrix on to one solution, in one call. */
+static trine_status whole_solve(void *call)
+{
+    const whole_call *c = call;
+    trine_status status = TRINE_SUCCESS;
+    TRY(c->solver->analyse(c->self));
+    TRY(c->solver->factor(c->self));
+    TRY(c->solver->solve(c->self));
+done:
+    return status;
+}
+
+/** One solve and no more with that factor, which trine is told: times, the peak of memory, and the error. */
+static trine_status measure_once(whole_problem *p, const whole_solver *solver, bench_record *r)
 {
     trine_status status = TRINE_SUCCESS;
     bench_time whole, update;
     trine_accuracy accuracy;
-    void *self = NULL;
-    TRY(trine_open(p, &self));
-    ((trine_solver *)self)->expected_solves = 1;
+    whole_call call = {.solver = solver};
+    TRY(solver->open(p, &call.self));
+    if (solver == &own) ((trine_solver *)call.self)->expected_solves = 1;
     begin_peak();
     const double before = peak_mib();
-    TRY(bench_measure_wall(p->b, trine_solve_once, NULL, self, &whole));
+    TRY(bench_measure_wall(p->b, whole_solve, NULL, &call, &whole));
     bench_record_add_number(r, "once_peak_mib", peak_mib() - before);
     TRY(trine_matrix_accuracy(p->A, p->nrhs, p->x, p->rhs, NULL, &accuracy));
-    TRY(bench_measure_wall(p->b, trine_refactor, NULL, self, &update));
+    TRY(bench_measure_wall(p->b, solver->refactor, NULL, call.self, &update));
     bench_record_add_number(r, "once_ms", whole.min);
     bench_record_add_number(r, "once_numeric_ms", update.min);
     bench_record_add_number(r, "once_error", accuracy.backward_error);
-    chosen_method(self, r, "once_solver");
+    if (solver == &own) chosen_method(call.self, r, "once_solver");
 done:
-    trine_close(self);
+    solver->close(call.self);
     return status;
 }
 
@@ -269,7 +282,7 @@ static void run_solver(whole_problem *p, const whole_solver *solver, int64_t nrh
     bench_record_add_number(&r, "peak_mib", times.peak_mib);
     bench_record_add_number(&r, "peak_before_mib", times.peak_before);
     TRY(solve_and_check(p, solver, self, &r));
-    if (solver == &own && nrhs == 1 && p->b->device.space == TRINE_HOST) TRY(measure_once(p, &r));
+    if (nrhs == 1 && p->b->device.space == TRINE_HOST) TRY(measure_once(p, solver, &r));
 done:
     if (status)
         bench_record_fail(

@@ -159,6 +159,39 @@ static void new_values_that_are_singular_are_refused(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A plan for few solves has the caller's arrays, by reference: new values may stand in them, another pattern is seen.
+ *  Rows of a symmetric matrix, columns of any. */
+static void new_values_may_stand_in_the_same_arrays(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int symmetric = 0; symmetric <= 1; symmetric++) {
+        const int64_t offsets[] = {0, 2, 5, 7};
+        int32_t indices[] = {0, 1, 0, 1, 2, 1, 2};
+        double values[] = {4, 1, symmetric ? 1 : 3, 5, 2, symmetric ? 2 : 1, 6}, x[3], b[3];
+        trine_matrix A;
+        trine_direct plan;
+        OK((symmetric ? trine_matrix_csr : trine_matrix_csc)(ctx, &A, TRINE_D, 3, 3, 7, TRINE_HOST, 64, offsets, 32,
+                                                             indices, values));
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.expected_solves = 1}));
+        for (int k = 0; k < 3; k++) {
+            if (k) values[0] += k, values[3] *= 2;
+            if (k) OK(trine_direct_update(plan, A));
+            solve(ctx, plan, TRINE_D, TRINE_N, 3, 1, TRINE_COLMAJOR, false, b, x);
+            assert_true(backward_error(A, TRINE_N, 1, x, b) < 10);
+            if (symmetric) assert_like_lapack(A, TRINE_D, TRINE_N, 3, 1, x, b); /* which takes rows */
+        }
+        OK(trine_direct_destroy(&plan));
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.expected_solves = 1}));
+        indices[1] = 2;
+        assert_int_equal(trine_direct_update(plan, A), TRINE_ERR_ARGUMENT);
+        assert_non_null(strstr(trine_last_error(), "pattern"));
+        OK(trine_direct_destroy(&plan));
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static trine_direct_solver solver_with(trine_matrix A, const trine_direct_options *options)
 {
     trine_context ctx = test_context();
@@ -372,6 +405,7 @@ int main(void)
                                        cmocka_unit_test(small_and_scaled_matrices_are_solved),
                                        cmocka_unit_test(new_values_have_pivots_of_their_own),
                                        cmocka_unit_test(new_values_that_are_singular_are_refused),
+                                       cmocka_unit_test(new_values_may_stand_in_the_same_arrays),
                                        cmocka_unit_test(few_solves_are_the_librarys),
                                        cmocka_unit_test(what_is_asked_of_plans_is_kept),
                                        cmocka_unit_test(permutations_are_there),

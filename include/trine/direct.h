@@ -190,7 +190,8 @@ typedef struct {
  * trine_triangular_memory of trine_factor_get_triangle. */
 
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
- *  this or another context; kept by reference.
+ *  this or another context; kept by reference, and where the library that factors solves too, its arrays may be read
+ *  instead of a copy.
  *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE
  *  or TRINE_ERR_SINGULAR where the factor, which is in double, has entries beyond that range or pivots that it makes
  *  zero. */

@@ -1,4 +1,4 @@
-/* Cholesky by CHOLMOD, in its long interface: P A P^T = L L^H, supernodal or simplicial, or L D L^H without pivoting.
+/* Cholesky by CHOLMOD: P A P^T = L L^H, supernodal or simplicial, or L D L^H without pivoting.
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
 #include <math.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "direct/threads.h"
 
 struct cholmod_state {
+    bool wide; /* indices have 64 bits, else 32 */
     cholmod_common common;
     cholmod_factor *L;
     cholmod_dense *X, *Y, *E; /* what its solves work in */
@@ -27,22 +28,7 @@ static trine_status failure(const cholmod_common *common, const char *phase)
     }
 }
 
-/** CHOLMOD's view of F->A: of the full matrix only the lower triangle is read. */
-static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_dtype dtype)
-{
-    return (cholmod_sparse){.nrow = (size_t)in->n,
-                            .ncol = (size_t)in->n,
-                            .nzmax = (size_t)in->nnz,
-                            .p = (void *)in->offsets,
-                            .i = rows,
-                            .x = (void *)in->values,
-                            .stype = -1,
-                            .itype = CHOLMOD_LONG,
-                            .xtype = dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
-                            .dtype = CHOLMOD_DOUBLE,
-                            .sorted = 1,
-                            .packed = 1};
-}
+static int xtype(trine_factor F) { return F->dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL; }
 
 /** Whether CHOLMOD chooses between simplicial and supernodal by its count, which it does for a CPU's BLAS: below 40
  *  flops an entry of L supernodes cost more than they bring. */
@@ -52,21 +38,20 @@ static bool cholmod_chooses(trine_factor F)
            direct_space(F->ctx) == TRINE_HOST;
 }
 
-/** The permutation for cholmod_l_analyze_p, in 64 bits. */
-static trine_status order(trine_factor F, int64_t **wide)
+/** The permutation for cholmod_analyze_p; new. */
+static trine_status order(trine_factor F, int32_t **out)
 {
     trine_status status = TRINE_SUCCESS;
-    int32_t *perm = NULL;
+    int32_t *perm;
     F->ordering = F->options.ordering;
     TRY(ALLOC(F->ctx, perm, F->n));
+    *out = perm;
     if (F->ordering == TRINE_ORDERING_AUTO) {
         TRY(factor_order_symmetric(F, TRINE_ORDERING_AUTO));
         F->ordering = F->symmetric_ordering;
     }
     TRY(factor_column_order(F, F->ordering, perm));
-    TRY(factor_widen(F->ctx, F->n, perm, wide));
 done:
-    trine_free(F->ctx, TRINE_HOST, perm);
     return status;
 }
 
@@ -74,21 +59,12 @@ done:
 static double room_needed(const cholmod_factor *L, double entries, int parts)
 {
     const double value = (double)sizeof(double) * parts;
-    return L->is_super ? (double)L->xsize * value : entries * (value + (double)sizeof(int64_t));
+    const size_t index = L->itype == CHOLMOD_LONG ? sizeof(int64_t) : sizeof(int);
+    return L->is_super ? (double)L->xsize * value : entries * (value + (double)index);
 }
 
-static trine_status analyse(trine_factor F)
+static void settings(trine_factor F, cholmod_common *c)
 {
-    trine_status status = TRINE_SUCCESS;
-    const struct factor_input in = factor_get_input(F);
-    int64_t *rows = NULL, *perm = NULL;
-    struct cholmod_state *state;
-    TRY(CALLOC(F->ctx, state, 1));
-    F->state = state;
-    cholmod_common *c = &state->common;
-    cholmod_quiet_start(c);
-    TRY(order(F, &perm));
-    const double start = trine_wall_time();
     c->supernodal = cholmod_chooses(F)                   ? CHOLMOD_AUTO
                     : F->method == TRINE_DIRECT_CHOLESKY ? CHOLMOD_SUPERNODAL
                                                          : CHOLMOD_SIMPLICIAL;
@@ -99,9 +75,49 @@ static trine_status analyse(trine_factor F)
     c->method[0].ordering = CHOLMOD_GIVEN;
     /* natural and given mean that order, as it is */
     c->postorder = F->ordering == TRINE_ORDERING_AMD || F->ordering == TRINE_ORDERING_METIS;
-    TRY(factor_wide_rows(F, &rows));
-    cholmod_sparse A = view(&in, rows, F->dtype);
-    state->L = cholmod_l_analyze_p(&A, perm, NULL, 0, c);
+}
+
+/** The symbolic part, in indices of 64 bits or 32; state->L NULL: CHOLMOD says why. */
+static trine_status symbolic(trine_factor F, struct cholmod_state *state, bool wide, const int32_t *perm)
+{
+    trine_status status = TRINE_SUCCESS;
+    int64_t *wide_perm = NULL;
+    cholmod_sparse A;
+    state->wide = wide;
+    cholmod_quiet_start(wide, &state->common);
+    settings(F, &state->common);
+    TRY(cholmod_view(F, wide, xtype(F), &A));
+    if (wide) TRY(factor_widen(F->ctx, F->n, perm, &wide_perm));
+    state->L = wide ? cholmod_l_analyze_p(&A, wide_perm, NULL, 0, &state->common)
+                    : cholmod_analyze_p(&A, (int *)perm, NULL, 0, &state->common);
+done:
+    trine_free(F->ctx, TRINE_HOST, wide_perm);
+    return status;
+}
+
+static void drop_symbolic(struct cholmod_state *state)
+{
+    cholmod_common *c = &state->common;
+    CHOLMOD(state->wide, free_factor, &state->L, c);
+    CHOLMOD(state->wide, finish, c);
+}
+
+static trine_status analyse(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    int32_t *perm = NULL;
+    struct cholmod_state *state;
+    TRY(CALLOC(F->ctx, state, 1));
+    cholmod_common *c = &state->common;
+    cholmod_quiet_start(false, c); /* released so, if the order fails */
+    F->state = state;
+    TRY(order(F, &perm));
+    const double start = trine_wall_time();
+    TRY(symbolic(F, state, (double)factor_get_input(F).nnz >= CHOLMOD_WIDE_MATRIX, perm));
+    if (!state->wide && (state->L ? c->lnz >= CHOLMOD_WIDE_FACTOR : c->status == CHOLMOD_TOO_LARGE)) {
+        drop_symbolic(state);
+        TRY(symbolic(F, state, true, perm));
+    }
     if (!state->L) TRY(failure(c, "symbolic analysis"));
     c->final_super = state->L->is_super;
     if (F->method == TRINE_DIRECT_CHOLESKY && !state->L->is_super) F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
@@ -113,27 +129,42 @@ done:
     return status;
 }
 
-static trine_status copy_indices(trine_context ctx, const void *wide, int64_t count, int32_t **narrow)
+/** An array of CHOLMOD's in 32 bits; new. */
+static trine_status copy_indices(trine_context ctx, const void *array, bool wide, int64_t count, int32_t **narrow)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(ALLOC(ctx, *narrow, count));
-    for (int64_t k = 0; k < count; k++) (*narrow)[k] = (int32_t)((const int64_t *)wide)[k];
+    if (wide)
+        for (int64_t k = 0; k < count; k++) (*narrow)[k] = (int32_t)((const int64_t *)array)[k];
+    else memcpy(*narrow, array, (size_t)count * sizeof(int));
 done:
     return status;
 }
 
-static trine_status take_panels(trine_factor F, const cholmod_factor *L)
+/** And one in 64 bits; new. */
+static trine_status copy_offsets(trine_context ctx, const void *array, bool wide, int64_t count, int64_t **offsets)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(ALLOC(ctx, *offsets, count));
+    for (int64_t k = 0; k < count; k++) (*offsets)[k] = cholmod_at(array, wide, k);
+done:
+    return status;
+}
+
+static trine_status take_panels(trine_factor F, const cholmod_factor *L, bool wide)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n_panels = (int64_t)L->nsuper;
-    TRY(copy_indices(F->ctx, L->super, n_panels + 1, &F->first_column));
-    TRY(copy_indices(F->ctx, L->s, (int64_t)L->ssize, &F->panel_rows));
+    TRY(copy_indices(F->ctx, L->super, wide, n_panels + 1, &F->first_column));
+    TRY(copy_indices(F->ctx, L->s, wide, (int64_t)L->ssize, &F->panel_rows));
+    TRY(copy_offsets(F->ctx, L->pi, wide, n_panels + 1, &F->row_offsets));
+    TRY(copy_offsets(F->ctx, L->px, wide, n_panels + 1, &F->value_offsets));
     F->panels = (trine_panels){.n = F->n,
                                .n_panels = n_panels,
                                .first_column = F->first_column,
-                               .row_offsets = L->pi,
+                               .row_offsets = F->row_offsets,
                                .rows = F->panel_rows,
-                               .value_offsets = L->px,
+                               .value_offsets = F->value_offsets,
                                .values = L->x,
                                .dtype = F->dtype,
                                .diag = TRINE_NONUNIT};
@@ -144,27 +175,28 @@ done:
 }
 
 /** Of the columns before and at a breakdown; of all if there was none. */
-static bool is_finite(const cholmod_factor *L, int parts)
+static bool is_finite(const cholmod_factor *L, bool wide, int parts)
 {
+    const int64_t minor = (int64_t)L->minor;
     if (L->is_super) {
-        const int64_t *super = L->super, *px = L->px;
         int64_t s = 0;
-        while (s < (int64_t)L->nsuper && super[s] <= (int64_t)L->minor) s++;
-        return factor_values_are_finite(L->x, px[s], parts);
+        while (s < (int64_t)L->nsuper && cholmod_at(L->super, wide, s) <= minor) s++;
+        return factor_values_are_finite(L->x, cholmod_at(L->px, wide, s), parts);
     }
-    const int64_t *p = L->p, *nz = L->nz;
-    if (cholmod_is_packed(L, L->minor)) return factor_values_are_finite(L->x, p[L->minor], parts);
-    for (size_t j = 0; j < L->minor; j++)
-        if (!factor_values_are_finite(value_at(L->x, p[j], parts), nz[j], parts)) return false;
+    if (cholmod_is_packed(L, L->minor)) return factor_values_are_finite(L->x, cholmod_at(L->p, wide, minor), parts);
+    for (int64_t j = 0; j < minor; j++)
+        if (!factor_values_are_finite(value_at(L->x, cholmod_at(L->p, wide, j), parts), cholmod_at(L->nz, wide, j),
+                                      parts))
+            return false;
     return true;
 }
 
 /** Smallest over largest magnitude of D, whose signs cholmod_l_rcond does not expect. */
-static double pivot_ratio(const cholmod_factor *L, int parts)
+static double pivot_ratio(const cholmod_factor *L, bool wide, int parts)
 {
     double smallest = INFINITY, largest = 0;
-    for (size_t j = 0; j < L->n; j++) {
-        const double d = fabs(*value_at(L->x, ((const int64_t *)L->p)[j], parts));
+    for (int64_t j = 0; j < (int64_t)L->n; j++) {
+        const double d = fabs(*value_at(L->x, cholmod_at(L->p, wide, j), parts));
         smallest = d < smallest ? d : smallest;
         largest = d > largest ? d : largest;
     }
@@ -172,10 +204,10 @@ static double pivot_ratio(const cholmod_factor *L, int parts)
 }
 
 /** Of the columns of a simplicial factor. */
-static int64_t count_entries(const cholmod_factor *L)
+static int64_t count_entries(const cholmod_factor *L, bool wide)
 {
     int64_t count = 0;
-    for (size_t j = 0; j < L->n; j++) count += ((const int64_t *)L->nz)[j];
+    for (int64_t j = 0; j < (int64_t)L->n; j++) count += cholmod_at(L->nz, wide, j);
     return count;
 }
 
@@ -190,7 +222,7 @@ static trine_status take_parts(trine_factor F)
     F->nnz_U = F->nnz_L;
     if (F->by_library || F->updated) return TRINE_SUCCESS;
     /* Its columns are copied. Once there are new values, more may come, and their memory stays. */
-    if (!cholmod_l_change_factor(CHOLMOD_PATTERN, L->is_ll, 0, 1, 1, L, &state->common))
+    if (!CHOLMOD(state->wide, change_factor, CHOLMOD_PATTERN, L->is_ll, 0, 1, 1, L, &state->common))
         TRY(failure(&state->common, "release of its columns"));
 done:
     return status;
@@ -199,25 +231,26 @@ done:
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
-    const struct factor_input in = factor_get_input(F);
     struct cholmod_state *state = F->state;
     cholmod_factor *L = state->L;
-    int64_t *rows = NULL;
-    TRY(factor_wide_rows(F, &rows));
-    cholmod_sparse A = view(&in, rows, F->dtype);
-    const struct factor_threads before = factor_threads_begin(F->ctx, state->common.fl);
-    cholmod_l_factorize(&A, L, &state->common);
+    cholmod_common *c = &state->common;
+    const bool wide = state->wide;
+    cholmod_sparse A;
+    TRY(cholmod_view(F, wide, xtype(F), &A));
+    const struct factor_threads before = factor_threads_begin(F->ctx, c->fl);
+    CHOLMOD(wide, factorize, &A, L, c);
     factor_threads_end(before);
-    if (state->common.status < CHOLMOD_OK) TRY(failure(&state->common, "factorization"));
-    if (!is_finite(L, factor_parts(F))) TRY(factor_fail_range(F));
-    if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
-    TRY(copy_indices(F->ctx, L->Perm, F->n, &F->row_perm));
+    if (c->status < CHOLMOD_OK) TRY(failure(c, "factorization"));
+    if (!is_finite(L, wide, factor_parts(F))) TRY(factor_fail_range(F));
+    if (L->minor < L->n)
+        TRY(factor_fail_not_definite(F, cholmod_at(L->Perm, wide, (int64_t)L->minor), (int64_t)L->minor));
+    TRY(copy_indices(F->ctx, L->Perm, wide, F->n, &F->row_perm));
     F->col_perm = F->row_perm;
-    if (L->is_super) TRY(take_panels(F, L));
-    else F->nnz_L = count_entries(L);
+    if (L->is_super) TRY(take_panels(F, L, wide));
+    else F->nnz_L = count_entries(L, wide);
     F->nnz_U = F->nnz_L;
-    factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, factor_parts(F))
-                                                                    : cholmod_l_rcond(L, &state->common));
+    factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, wide, factor_parts(F))
+                                                                    : CHOLMOD(wide, rcond, L, c));
 done:
     return status;
 }
@@ -237,10 +270,11 @@ static trine_status solve(trine_factor F, trine_transpose op, const trine_dense 
                            .nzmax = count,
                            .d = (size_t)F->n,
                            .x = X->data,
-                           .xtype = F->dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                           .xtype = xtype(F),
                            .dtype = CHOLMOD_DOUBLE};
     (void)op, (void)B, (void)stream;
-    if (!cholmod_l_solve2(CHOLMOD_A, state->L, &right, NULL, &state->X, NULL, &state->Y, &state->E, &state->common))
+    if (!CHOLMOD(state->wide, solve2, CHOLMOD_A, state->L, &right, NULL, &state->X, NULL, &state->Y, &state->E,
+                 &state->common))
         return failure(&state->common, "solve");
     memcpy(X->data, state->X->x, count * trine_dtype_size(F->dtype));
     return TRINE_SUCCESS;
@@ -250,11 +284,9 @@ static void release(trine_factor F)
 {
     struct cholmod_state *state = F->state;
     if (!state) return;
-    cholmod_l_free_dense(&state->X, &state->common);
-    cholmod_l_free_dense(&state->Y, &state->common);
-    cholmod_l_free_dense(&state->E, &state->common);
-    cholmod_l_free_factor(&state->L, &state->common);
-    cholmod_l_finish(&state->common);
+    cholmod_dense **const dense[] = {&state->X, &state->Y, &state->E};
+    for (int k = 0; k < 3; k++) CHOLMOD(state->wide, free_dense, dense[k], &state->common);
+    drop_symbolic(state);
     trine_free(F->ctx, TRINE_HOST, state);
 }
 

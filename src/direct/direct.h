@@ -62,7 +62,10 @@ struct trine_factor_s {
 
     trine_matrix A; /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
                        it */
+    trine_matrix lender; /* whose arrays A has, unless NULL: the caller's */
+    uint64_t pattern_hash; /* of A then */
     int64_t *wide_rows; /* factor_wide_rows */
+    int32_t *narrow_offsets; /* factor_narrow_offsets */
     bool has_full_rank; /* structurally, as is known */
     struct factor_structure structure; /* of A; look at it after factor_know_structure */
     trine_dtype dtype;
@@ -165,6 +168,8 @@ trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct fac
 /** *W is A the way every adapter wants it, CSC, D or Z, sorted, without duplicates, and *s its structure. *W NULL: A
  *  has to be converted or sorted first, or does not do. */
 trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
+/** TRINE_ERR_ARGUMENT if F->A's arrays are the caller's and have another pattern now. */
+trine_status factor_check_borrowed(trine_factor F);
 /** New values: *W is A with the pattern of F->A, and *s its structure where F's method is for Hermitian matrices. *W
  *  NULL: A is stored in another way, in another precision, has another pattern, or does not do. */
 trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s);
@@ -173,9 +178,11 @@ trine_status factor_know_structure(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
-/** A's rows in 64 bits, made once for ordering, analysis and numeric part, and F's own: factor_drop_wide_rows. */
+/** A's rows in 64 bits, or its offsets in 32, made once for ordering, analysis and numeric part, and F's own:
+ *  factor_drop_copies. */
 trine_status factor_wide_rows(trine_factor F, int64_t **rows);
-void factor_drop_wide_rows(trine_factor F);
+trine_status factor_narrow_offsets(trine_factor F, int32_t **offsets);
+void factor_drop_copies(trine_factor F);
 /** A backend's triangle where F->triangles are made. */
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** trine_factor_get_triangle by rows or by columns, whichever costs nothing. */

@@ -271,7 +271,7 @@ trine_status factor_numeric(trine_factor F)
         F->refine_new = F->refine;
         F->trial_new = F->trial_error;
     }
-    factor_drop_wide_rows(F);
+    factor_drop_copies(F);
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;
     trine_log(
@@ -473,6 +473,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     struct factor_structure structure = {0};
     trine_matrix W = NULL;
     trine_status status = TRINE_SUCCESS;
+    TRY(factor_check_borrowed(F));
     TRY(factor_take_values(F, A, &W, &structure));
     if (!W) TRY(normalize_update(F, A, &W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
@@ -481,8 +482,9 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
         status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }
-    factor_drop_wide_rows(F);
+    factor_drop_copies(F);
     trine_matrix_destroy(&F->A);
+    trine_matrix_destroy(&F->lender);
     F->A = W;
     F->structure = structure;
     F->updated = true;
@@ -628,9 +630,10 @@ trine_status trine_factor_destroy(trine_factor *out)
     release_backend(F);
     trine_free(ctx, TRINE_HOST, F->given_order);
     trine_free(ctx, TRINE_HOST, F->symmetric_order);
-    factor_drop_wide_rows(F);
+    factor_drop_copies(F);
     pthread_mutex_destroy(&F->lock);
     trine_matrix_destroy(&F->A);
+    trine_matrix_destroy(&F->lender);
     trine_free(ctx, TRINE_HOST, F);
     return trine_context_destroy(&ctx);
 }

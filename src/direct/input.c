@@ -40,10 +40,25 @@ trine_status factor_wide_rows(trine_factor F, int64_t **rows)
     return status;
 }
 
-void factor_drop_wide_rows(trine_factor F)
+trine_status factor_narrow_offsets(trine_factor F, int32_t **offsets)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    if (!F->narrow_offsets) {
+        TRY(ALLOC(F->ctx, F->narrow_offsets, in.n + 1));
+        for (int64_t j = 0; j <= in.n; j++) F->narrow_offsets[j] = (int32_t)in.offsets[j];
+    }
+done:
+    *offsets = F->narrow_offsets;
+    return status;
+}
+
+void factor_drop_copies(trine_factor F)
 {
     trine_free(F->ctx, TRINE_HOST, F->wide_rows);
+    trine_free(F->ctx, TRINE_HOST, F->narrow_offsets);
     F->wide_rows = NULL;
+    F->narrow_offsets = NULL;
 }
 
 /* --------------------------------------------------------------- structure */
@@ -160,6 +175,53 @@ static void count_columns(const struct factor_input *A, int64_t *offsets)
     for (int64_t j = 0; j < A->n; j++) offsets[j + 1] += offsets[j];
 }
 
+/** 64 bits of the words, four at a time: of each lane the sum times an odd number (Knuth's), turned. */
+static uint64_t hash_words(const void *array, size_t bytes, uint64_t seed)
+{
+    enum { LANES = 4 };
+    uint64_t lanes[LANES] = {seed, seed + 1, seed + 2, seed + 3}, words[LANES];
+    const char *from = array;
+    for (size_t at = 0; at < bytes; at += sizeof words) {
+        const size_t left = bytes - at;
+        if (left < sizeof words) memset(words, 0, sizeof words);
+        memcpy(words, from + at, left < sizeof words ? left : sizeof words);
+        for (int k = 0; k < LANES; k++) {
+            const uint64_t mixed = (lanes[k] ^ words[k]) * 6364136223846793005u;
+            lanes[k] = mixed ^ mixed >> 29;
+        }
+    }
+    for (int k = 1; k < LANES; k++) lanes[0] = (lanes[0] ^ lanes[k]) * 6364136223846793005u + (lanes[0] >> 31);
+    return lanes[0];
+}
+
+/** Of the pattern of F->A. */
+static uint64_t hash_pattern(trine_factor F)
+{
+    const struct factor_input in = factor_get_input(F);
+    return hash_words(in.indices, (size_t)in.nnz * sizeof *in.indices,
+                      hash_words(in.offsets, (size_t)(in.n + 1) * sizeof *in.offsets, (uint64_t)in.n));
+}
+
+trine_status factor_check_borrowed(trine_factor F)
+{
+    if (!F->lender || hash_pattern(F) == F->pattern_hash) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_ARGUMENT, "the pattern of the matrix factored first has changed in its arrays");
+}
+
+/** For few solves by the library no copy of A is made: a plan keeps A by reference. *W: A, or its rows read as columns,
+ *  which are A's. */
+static trine_status borrow(trine_factor F, trine_matrix A, const struct factor_input *in, bool by_rows, trine_matrix *W)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (!by_rows) *W = trine_retain_matrix(A);
+    else
+        TRY(trine_matrix_csc(F->ctx, W, F->dtype, in->n, in->n, in->nnz, TRINE_HOST, 64, in->offsets, 32, in->indices,
+                             in->values));
+    F->lender = trine_retain_matrix(A);
+done:
+    return status;
+}
+
 trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W, struct factor_structure *s)
 {
     trine_status status = TRINE_SUCCESS;
@@ -177,6 +239,12 @@ trine_status factor_take_matrix(trine_factor F, trine_matrix A, trine_matrix *W,
         goto done;
     TRY(ALLOC(F->ctx, next, in.n + 1));
     find_structure_of(&in, parts, next, s); /* that of A^T is A's */
+    if (F->use != FACTOR_FOR_PLANS && (!by_rows || s->symmetric)) {
+        TRY(borrow(F, A, &in, by_rows, W));
+        F->A = *W;
+        F->pattern_hash = hash_pattern(F);
+        goto done;
+    }
     TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, in.n, in.n, in.nnz, &offsets, &indices, &values));
     const bool same_pattern = !by_rows || s->pattern_symmetric;
     if (same_pattern) {

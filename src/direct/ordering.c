@@ -16,55 +16,50 @@ int factor_ascending(const void *a, const void *b)
 
 /* ------------------------------------------------------------- A + A^T */
 
-/** The pattern of A + A^T, of which CHOLMOD wants the lower triangle: of a matrix that is symmetric a view, with rows
- *  in 64 bits, else made of triplets, of which CHOLMOD reflects those above the diagonal. */
-static trine_status symmetric_pattern(trine_factor F, cholmod_common *common, int64_t **rows, cholmod_sparse *view,
+/** The pattern of A + A^T, of which CHOLMOD wants the lower triangle: of a matrix that is symmetric a view, else made
+ *  of triplets, of which CHOLMOD reflects those above the diagonal. */
+static trine_status symmetric_pattern(trine_factor F, bool wide, cholmod_common *common, cholmod_sparse *view,
                                       cholmod_sparse **made)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     TRY(factor_know_structure(F));
     if (F->structure.pattern_symmetric) {
-        TRY(factor_wide_rows(F, rows));
-        *view = (cholmod_sparse){.nrow = (size_t)in.n,
-                                 .ncol = (size_t)in.n,
-                                 .nzmax = (size_t)in.nnz,
-                                 .p = (void *)in.offsets,
-                                 .i = *rows,
-                                 .stype = -1,
-                                 .itype = CHOLMOD_LONG,
-                                 .xtype = CHOLMOD_PATTERN,
-                                 .dtype = CHOLMOD_DOUBLE,
-                                 .sorted = 1,
-                                 .packed = 1};
+        TRY(cholmod_view(F, wide, CHOLMOD_PATTERN, view));
+        view->x = NULL;
         goto done;
     }
     cholmod_triplet *triplets =
-        cholmod_l_allocate_triplet((size_t)in.n, (size_t)in.n, (size_t)in.nnz, -1, CHOLMOD_PATTERN, common);
+        CHOLMOD(wide, allocate_triplet, (size_t)in.n, (size_t)in.n, (size_t)in.nnz, -1, CHOLMOD_PATTERN, common);
     if (!triplets) FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries", (long long)in.nnz);
-    int64_t *row = triplets->i, *column = triplets->j;
     for (int64_t j = 0; j < in.n; j++)
         for (int64_t k = in.offsets[j]; k < in.offsets[j + 1]; k++) {
-            row[k] = in.indices[k];
-            column[k] = j;
+            if (wide) {
+                ((int64_t *)triplets->i)[k] = in.indices[k];
+                ((int64_t *)triplets->j)[k] = j;
+            } else {
+                ((int *)triplets->i)[k] = in.indices[k];
+                ((int *)triplets->j)[k] = (int)j;
+            }
         }
     triplets->nnz = (size_t)in.nnz;
-    *made = cholmod_l_triplet_to_sparse(triplets, 0, common);
-    cholmod_l_free_triplet(&triplets, common);
+    *made = CHOLMOD(wide, triplet_to_sparse, triplets, 0, common);
+    CHOLMOD(wide, free_triplet, &triplets, common);
     if (!*made) FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries", (long long)in.nnz);
 done:
     return status;
 }
 
 /** Cholesky's flops and entries in this order. */
-static trine_status count_order(trine_factor F, cholmod_sparse *S, int64_t *order, cholmod_common *common,
+static trine_status count_order(trine_factor F, bool wide, cholmod_sparse *S, void *order, cholmod_common *common,
                                 struct factor_count *count)
 {
     trine_status status = TRINE_SUCCESS;
-    int64_t *arrays[5] = {NULL}; /* the tree, its postorder, counts, and two that CHOLMOD works in */
+    int64_t *arrays[5] = {
+        NULL}; /* the tree, its postorder, counts, and two that CHOLMOD works in: long enough for both */
     for (int k = 0; k < 5; k++) TRY(ALLOC(F->ctx, arrays[k], F->n));
-    if (!cholmod_l_analyze_ordering(S, CHOLMOD_METIS, order, NULL, 0, arrays[0], arrays[1], arrays[2], arrays[3],
-                                    arrays[4], common))
+    void *const *const a = (void *const *)arrays;
+    if (!CHOLMOD(wide, analyze_ordering, S, CHOLMOD_METIS, order, NULL, 0, a[0], a[1], a[2], a[3], a[4], common))
         FAIL(TRINE_ERR_MEMORY, "no memory to count the entries of a factor");
     *count = (struct factor_count){.flops = common->fl, .entries = common->lnz};
 done:
@@ -72,11 +67,11 @@ done:
     return status;
 }
 
-static trine_status run_ordering(trine_factor F, trine_ordering which, cholmod_sparse *S, int64_t *order,
+static trine_status run_ordering(trine_factor F, bool wide, trine_ordering which, cholmod_sparse *S, void *order,
                                  cholmod_common *common)
 {
-    const int ordered = which == TRINE_ORDERING_METIS ? cholmod_l_metis(S, NULL, 0, 1, order, common)
-                                                      : cholmod_l_amd(S, NULL, 0, order, common);
+    const int ordered = which == TRINE_ORDERING_METIS ? CHOLMOD(wide, metis, S, NULL, 0, 1, order, common)
+                                                      : CHOLMOD(wide, amd, S, NULL, 0, order, common);
     const bool no_metis = metis_has_failed();
     if (ordered && !no_metis) return TRINE_SUCCESS;
     return trine_fail(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s",
@@ -94,22 +89,23 @@ trine_status factor_order_symmetric(trine_factor F, trine_ordering which)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
+    const bool wide = (double)in.nnz >= CHOLMOD_WIDE_MATRIX;
     cholmod_common common;
     cholmod_sparse view, *made = NULL;
-    int64_t *rows = NULL, *order = NULL, *other = NULL;
+    int64_t *order = NULL, *other = NULL; /* of 32-bit numbers, unless wide */
     if (F->symmetric_order) return TRINE_SUCCESS;
-    cholmod_quiet_start(&common);
-    TRY(symmetric_pattern(F, &common, &rows, &view, &made));
+    cholmod_quiet_start(wide, &common);
+    TRY(symmetric_pattern(F, wide, &common, &view, &made));
     cholmod_sparse *S = made ? made : &view;
     TRY(ALLOC(F->ctx, order, in.n));
     F->symmetric_ordering = which == TRINE_ORDERING_METIS ? TRINE_ORDERING_METIS : TRINE_ORDERING_AMD;
-    TRY(run_ordering(F, F->symmetric_ordering, S, order, &common));
+    TRY(run_ordering(F, wide, F->symmetric_ordering, S, order, &common));
     if (which != TRINE_ORDERING_METIS) F->count = (struct factor_count){.flops = common.fl, .entries = common.lnz};
     if (which == TRINE_ORDERING_AUTO && metis_may_pay(&F->count, (in.nnz + in.n) / 2)) {
         struct factor_count count;
         TRY(ALLOC(F->ctx, other, in.n));
-        TRY(run_ordering(F, TRINE_ORDERING_METIS, S, other, &common));
-        TRY(count_order(F, S, other, &common, &count));
+        TRY(run_ordering(F, wide, TRINE_ORDERING_METIS, S, other, &common));
+        TRY(count_order(F, wide, S, other, &common, &count));
         trine_log(F->ctx, 2, "ordering: AMD gives %.3g entries of L, METIS %.3g", F->count.entries, count.entries);
         if (count.entries < F->count.entries) {
             int64_t *const amd = order;
@@ -120,10 +116,10 @@ trine_status factor_order_symmetric(trine_factor F, trine_ordering which)
         }
     }
     TRY(ALLOC(F->ctx, F->symmetric_order, in.n));
-    for (int64_t k = 0; k < in.n; k++) F->symmetric_order[k] = (int32_t)order[k];
+    for (int64_t k = 0; k < in.n; k++) F->symmetric_order[k] = (int32_t)cholmod_at(order, wide, k);
 done:
-    cholmod_l_free_sparse(&made, &common);
-    cholmod_l_finish(&common);
+    CHOLMOD(wide, free_sparse, &made, &common);
+    CHOLMOD(wide, finish, &common);
     trine_free(F->ctx, TRINE_HOST, other);
     trine_free(F->ctx, TRINE_HOST, order);
     return status;

@@ -41,8 +41,9 @@ trine_status factor_check_room(trine_factor F, double bytes)
     trine_log(F->ctx, 2, "%s: the factor takes %.0f MB, and %.0f MB are free", trine_direct_method_name(F->method),
               bytes * mega, room * mega);
     if (bytes <= room) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_MEMORY,
-                      "the %s factor of this matrix takes %.0f MB (%.3g entries), and %.0f MB are free: the factorization "
-                      "was not begun",
-                      trine_direct_method_name(F->method), bytes * mega, F->count.entries, room * mega);
+    return trine_fail(
+        TRINE_ERR_MEMORY,
+        "the %s factor of this matrix takes %.0f MB (%.3g entries), and %.0f MB are free: the factorization "
+        "was not begun",
+        trine_direct_method_name(F->method), bytes * mega, F->count.entries, room * mega);
 }

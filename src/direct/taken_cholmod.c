@@ -13,10 +13,6 @@ struct taken_cholmod { void *values; /* of the panels */ };
 
 static bool wide_indices(const cholmod_factor *L) { return L->itype == CHOLMOD_LONG; }
 static bool wide_offsets(const cholmod_factor *L) { return L->itype != CHOLMOD_INT; }
-static int64_t at(const void *array, bool wide, int64_t k)
-{
-    return wide ? ((const int64_t *)array)[k] : ((const int *)array)[k];
-}
 
 /** Value k as 1 or 2 doubles. */
 static void get_value(const cholmod_factor *L, int64_t k, double *v)
@@ -60,7 +56,7 @@ static trine_status take_permutation(trine_factor F, const cholmod_factor *L)
     int32_t *mark = NULL;
     TRY(ALLOC(F->ctx, mark, F->n));
     for (int64_t k = 0; k < F->n; k++) {
-        const int64_t p = at(L->Perm, wide_indices(L), k);
+        const int64_t p = cholmod_at(L->Perm, wide_indices(L), k);
         F->row_perm[k] = p < INT_MIN || p > INT_MAX ? -1 : (int32_t)p;
     }
     TRY(factor_check_permutation("Perm", F->row_perm, F->n, mark));
@@ -79,14 +75,14 @@ static trine_status take_panels(trine_factor F, const cholmod_factor *L)
     TRY(ALLOC(F->ctx, F->value_offsets, m + 1));
     TRY(ALLOC(F->ctx, F->panel_rows, (int64_t)L->ssize));
     for (int64_t s = 0; s <= m; s++) {
-        F->first_column[s] = (int32_t)at(L->super, wide_indices(L), s);
-        F->row_offsets[s] = at(L->pi, wide_offsets(L), s);
-        F->value_offsets[s] = at(L->px, wide_offsets(L), s);
+        F->first_column[s] = (int32_t)cholmod_at(L->super, wide_indices(L), s);
+        F->row_offsets[s] = cholmod_at(L->pi, wide_offsets(L), s);
+        F->value_offsets[s] = cholmod_at(L->px, wide_offsets(L), s);
         if (F->row_offsets[s] < 0 || F->row_offsets[s] > (int64_t)L->ssize || F->value_offsets[s] < 0 ||
             F->value_offsets[s] > (int64_t)L->xsize)
             FAIL(TRINE_ERR_STRUCTURE, "supernode %lld of the cholmod_factor lies outside its arrays", (ll)s);
     }
-    for (int64_t k = 0; k < (int64_t)L->ssize; k++) F->panel_rows[k] = (int32_t)at(L->s, wide_indices(L), k);
+    for (int64_t k = 0; k < (int64_t)L->ssize; k++) F->panel_rows[k] = (int32_t)cholmod_at(L->s, wide_indices(L), k);
     TRY(trine_alloc(F->ctx, TRINE_HOST, L->xsize * (size_t)parts * sizeof(double), &own->values));
     for (int64_t k = 0; k < (int64_t)L->xsize; k++) get_value(L, k, (double *)own->values + k * parts);
     F->panels = (trine_panels){.n = F->n,
@@ -111,14 +107,14 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
     double v[2] = {0, 0};
     *nnz = 0;
     for (int64_t j = 0; j < (int64_t)L->n; j++) {
-        const int64_t first = at(L->p, wide_offsets(L), j), count = at(L->nz, wide_indices(L), j);
+        const int64_t first = cholmod_at(L->p, wide_offsets(L), j), count = cholmod_at(L->nz, wide_indices(L), j);
         if (first < 0 || count < 1 || count > (int64_t)L->nzmax || first > (int64_t)L->nzmax - count)
             return trine_fail(TRINE_ERR_STRUCTURE, "column %lld of the cholmod_factor lies outside its arrays", (ll)j);
-        if (at(L->i, wide_indices(L), first) != j)
+        if (cholmod_at(L->i, wide_indices(L), first) != j)
             return trine_fail(TRINE_ERR_STRUCTURE,
                               "column %lld of the cholmod_factor does not begin with its diagonal entry", (ll)j);
         for (int64_t k = first; k < first + count; k++) {
-            const int64_t i = at(L->i, wide_indices(L), k);
+            const int64_t i = cholmod_at(L->i, wide_indices(L), k);
             if (k > first && (i <= j || i >= (int64_t)L->n))
                 return trine_fail(TRINE_ERR_STRUCTURE, "column %lld of the cholmod_factor has row %lld", (ll)j, (ll)i);
             get_value(L, k, v);
@@ -128,41 +124,44 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
     return TRINE_SUCCESS;
 }
 
-/** Real columns of long indices without gaps, as CHOLMOD makes them here: *nnz without zeros, and whether there are
- *  some. */
+/** Real columns without gaps, as CHOLMOD makes them here: *nnz without zeros, and whether there are some. */
 static bool are_plain(const cholmod_factor *L, int64_t *nnz, bool *zeros)
 {
-    const int64_t *p = L->p;
     const double *x = L->x;
-    if (L->itype != CHOLMOD_LONG || L->xtype != CHOLMOD_REAL || !cholmod_is_packed(L, L->n)) return false;
+    if (wide_indices(L) != wide_offsets(L) || L->xtype != CHOLMOD_REAL || !cholmod_is_packed(L, L->n)) return false;
+    const int64_t end = cholmod_at(L->p, wide_offsets(L), (int64_t)L->n);
     int64_t count = 0;
-    for (int64_t k = 0; k < p[L->n]; k++) count += x[k] == 0;
-    *nnz = p[L->n] - count;
+    for (int64_t k = 0; k < end; k++) count += x[k] == 0;
+    *nnz = end - count;
     *zeros = count > 0;
-    for (size_t j = 0; j < L->n && *zeros; j++) *nnz += x[p[j]] == 0; /* on the diagonal they stay */
+    for (int64_t j = 0; j < (int64_t)L->n && *zeros; j++) /* on the diagonal they stay */
+        *nnz += x[cholmod_at(L->p, wide_offsets(L), j)] == 0;
     return true;
 }
 
 static void copy_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
 {
-    const int64_t *i = L->i;
-    memcpy(offsets, L->p, (L->n + 1) * sizeof *offsets);
+    const bool wide = wide_indices(L);
+    for (int64_t j = 0; j <= (int64_t)L->n; j++) offsets[j] = cholmod_at(L->p, wide, j);
     memcpy(values, L->x, (size_t)offsets[L->n] * sizeof *values);
-    for (int64_t k = 0; k < offsets[L->n]; k++) rows[k] = (int32_t)i[k];
+    if (wide)
+        for (int64_t k = 0; k < offsets[L->n]; k++) rows[k] = (int32_t)((const int64_t *)L->i)[k];
+    else memcpy(rows, L->i, (size_t)offsets[L->n] * sizeof *rows);
 }
 
 /** The same with zeros, which are left out. */
 static void compress_plain(const cholmod_factor *L, int64_t *offsets, int32_t *rows, double *values)
 {
-    const int64_t *p = L->p, *i = L->i;
+    const bool wide = wide_indices(L);
     const double *x = L->x;
     int64_t next = 0;
-    for (size_t j = 0; j < L->n; j++) {
+    for (int64_t j = 0; j < (int64_t)L->n; j++) {
+        const int64_t first = cholmod_at(L->p, wide, j), end = cholmod_at(L->p, wide, j + 1);
         rows[next] = (int32_t)j;
-        values[next++] = x[p[j]];
-        for (int64_t k = p[j] + 1; k < p[j + 1]; k++) {
+        values[next++] = x[first];
+        for (int64_t k = first + 1; k < end; k++) {
             if (x[k] == 0) continue;
-            rows[next] = (int32_t)i[k];
+            rows[next] = (int32_t)cholmod_at(L->i, wide, k);
             values[next++] = x[k];
         }
         offsets[j + 1] = next;
@@ -174,11 +173,11 @@ static void copy_columns(const cholmod_factor *L, int parts, int64_t *offsets, i
     double v[2] = {0, 0};
     int64_t next = 0;
     for (int64_t j = 0; j < (int64_t)L->n; j++) {
-        const int64_t first = at(L->p, wide_offsets(L), j), end = first + at(L->nz, wide_indices(L), j);
+        const int64_t first = cholmod_at(L->p, wide_offsets(L), j), end = first + cholmod_at(L->nz, wide_indices(L), j);
         for (int64_t k = first; k < end; k++) {
             get_value(L, k, v);
             if (k > first && v[0] == 0 && v[1] == 0) continue;
-            rows[next] = (int32_t)at(L->i, wide_indices(L), k);
+            rows[next] = (int32_t)cholmod_at(L->i, wide_indices(L), k);
             memcpy(values + next++ * parts, v, (size_t)parts * sizeof *v);
         }
         offsets[j + 1] = next;
