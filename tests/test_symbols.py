@@ -134,6 +134,16 @@ class Symbols(unittest.TestCase):
             self.assertIn(PRIVATE_NODE, done.stdout)
 
 
+class Kernels(unittest.TestCase):
+    def test_what_sources_tell_apart(self):
+        """No source tells compute capability 10.0 from 9.0: a build that is only to see whether kernels compile leaves it out (cmake/cuda.cmake)."""
+        sources = [file for ending in ("c", "h", "cu", "cuh", "inc") for file in pathlib.Path(SOURCE, "src").rglob("*." + ending)]
+        found = {number for file in sources for number in re.findall(r"__CUDA_ARCH(?:_FAMILY_SPECIFIC|_SPECIFIC|_LIST)?__\s*[<>=!]=?\s*(\d+)", file.read_text())}
+        self.assertLessEqual({"900", "1200"}, found)
+        self.assertEqual(found - {"860", "870", "890", "900", "1200"}, set())
+        self.assertEqual([file for file in sources if re.search(r"__CUDA_ARCH_FEAT|__CUDA_ARCH_(FAMILY_)?SPECIFIC", file.read_text())], [])
+
+
 class Includes(unittest.TestCase):
     def test_public_headers_only(self):
         """The command, the examples and the programs of the install tests include public headers and their own."""
