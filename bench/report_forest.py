@@ -55,10 +55,17 @@ def proposition(records, name, save):
     """Figure 29: the speed of one proposition relative to the product."""
     names = [f"propose:n={n}" for n in (1, 2, 3, 4)]
     cells = by_matrix(records)
-    rows = [[f"`{matrix}`", DTYPES[dtype], short(get(one, "spmv"))] + [f"{short(get(one, m))} ({short(get(one, m, 'ratio'))})" for m in names]
-            for (matrix, dtype), one in cells.items()]
+
+    def beside_product(of):
+        rows = [[f"`{matrix}`", DTYPES[dtype], short(get(one, "spmv"))] + [f"{short(get(one, m))} ({short(get(one, m, 'ratio'))})" for m in of]
+                for (matrix, dtype), one in cells.items()]
+        return table(["matrix", "precision", "product", "n = 1", "n = 2", "n = 3", "n = 4"], rows) + "\n"
+
     text = ("## Edge proposition\n\nMilliseconds of one proposition of a later round without charges, and in brackets its speed relative to the product with the same matrix:\n\n" +
-            table(["matrix", "precision", "product", "n = 1", "n = 2", "n = 3", "n = 4"], rows) + "\n")
+            beside_product(names))
+    first = [m.replace("propose", "first") for m in names]
+    if any(m in one for m in first for one in cells.values()):
+        text += "The first proposition, which looks at whole rows and lists candidates:\n\n" + beside_product(first)
     for dtype in dtypes_of(records):
         series = {m.removeprefix("propose:"): {matrix: get(one, m, "ratio") for (matrix, t), one in cells.items() if t == dtype and m in one} for m in names}
         text += save(f"{name}-{dtype}-figure29", dot_plot(f"Edge proposition, {DTYPES[dtype]} (Figure 29)", "speed relative to the product", unique(r["matrix"] for r in records), series,

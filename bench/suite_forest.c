@@ -397,10 +397,12 @@ static trine_status multiply(void *self)
     return trine_spmv_apply(s->plan, TRINE_N, &s->one, &s->X, &s->zero, &s->Y, no_exec);
 }
 
-/** One proposition of a later round without charges beside the product with the same matrix (Figure 29). */
+/** One proposition without charges beside the product with the same matrix (Figure 29): of a later round, and the first
+ *  one, which looks at whole rows. */
 static trine_status run_proposition(problem *p)
 {
-    static const char *const names[] = {"propose:n=1", "propose:n=2", "propose:n=3", "propose:n=4"};
+    static const char *const names[2][4] = {{"propose:n=1", "propose:n=2", "propose:n=3", "propose:n=4"},
+                                            {"first:n=1", "first:n=2", "first:n=3", "first:n=4"}};
     trine_status status = TRINE_SUCCESS;
     bench *b = p->b;
     const size_t size = trine_dtype_size(p->dtype), bytes = (size_t)p->n * size;
@@ -423,17 +425,18 @@ static trine_status run_proposition(problem *p)
     else s.one.d = 1;
     TRY(begin_job(p, b->ctx, &(trine_forest_options){.max_n = 4}, &j));
     TRY(call_weights(&j));
-    for (int n = 1; n <= 4; n++) {
+    for (int i = 0; i < 8; i++) {
+        const int n = i / 2 + 1;
         j.rounds = (trine_factor_rounds){.n = n, .rounds = 1};
         j.part = TRINE_FOREST_PROPOSE;
-        j.k = 1;
+        j.k = 1 - i % 2;
         TRY(call_factor(&j));
         TRY(call_part(&j));
         TRY(multiply(&s));
         TRY(bench_measure_in_turn(b, 2, (bench_call[]){multiply, call_part}, NULL, (void *[]){&s, &j}, times, &rounds));
         const double speed = ratio_of(times, times + rounds, rounds);
-        if (n == 1) TRY(write_times(p, "spmv", NULL, times, rounds));
-        bench_record r = begin_record(p, "trine", names[n - 1]);
+        if (!i) TRY(write_times(p, "spmv", NULL, times, rounds));
+        bench_record r = begin_record(p, "trine", names[i % 2][n - 1]);
         take_times(&r, times + rounds, rounds);
         bench_record_add_text(&r, "ratio_peer", "spmv");
         bench_record_add_number(&r, "ratio", speed);

@@ -50,6 +50,7 @@ struct forest_counts {
     /* What all blocks write is a line of the cache away from what all threads read */
     char apart[FOREST_CACHE_LINE];
     forest_turn turns[3];            /* of rounds, by turns */
+    int32_t first_turn;              /* of the rounds to come; it is cleared */
 };
 
 struct trine_forest_s {
@@ -65,7 +66,7 @@ struct trine_forest_s {
     bool has_weights, is_acyclic, is_ordered;
     bool is_ranked;                  /* break_cycles has left path and position, too */
     bool wants_candidates;           /* more factors of these weights will follow */
-    const struct forest_rounds *next; /* while weights are set: of the factor that follows, if that is known */
+    const struct forest_rounds *next; /* while weights are set and then a factor is made: that one, if it was known */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
     /* Results, in the context's space */

@@ -111,7 +111,6 @@ static trine_status set_weights(trine_forest f, trine_space space, const void *v
     f->has_weights = false;
     f->next = next;
     status = f->backend->set_weights(f, staged, stream);
-    f->next = NULL;
     f->has_weights = !status;
 done:
     return status;
@@ -124,7 +123,9 @@ static trine_status factor(trine_forest f, const trine_factor_rounds *options, v
     TRY(settle(f, options, &r));
     TRY(need(f->has_weights, "factor", f->absent ? "trine_forest_coarsen" : "trine_forest_set_weights"));
     renew(f, 0, r.ties);
-    TRY(f->backend->factor(f, &r, stream));
+    status = f->backend->factor(f, &r, stream);
+    f->next = NULL;
+    TRY(status);
     renew(f, r.n, r.ties);
 done:
     return status;

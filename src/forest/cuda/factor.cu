@@ -186,13 +186,15 @@ template <int N> __device__ int confirm(const forest_view &p, const forest_round
 #endif
 
 template <typename R, int N, int BLOCKS> __global__ void __launch_bounds__(ROUND_THREADS, BLOCKS)
-    run_rounds(const forest_graph g, const forest_view p, const forest_rounds r, int lanes, forest_counts *counts)
+    run_rounds(const forest_graph g, const forest_view p, const forest_rounds r, int lanes, int made,
+               forest_counts *counts)
 {
     __shared__ int open_before, open_after;
     __shared__ unsigned added;
     __shared__ int64_t confirmed;
     __shared__ bool proposed;
-    const int n = N <= 4 ? N : p.n, listed = counts->has_candidates, lane = threadIdx.x % 32;
+    const int n = N <= 4 ? N : p.n, lane = threadIdx.x % 32, first_turn = counts->first_turn;
+    const int listed = forest_has_candidates(counts, p.ties) ? counts->has_candidates : made;
     const int64_t share = ((g.n + gridDim.x - 1) / gridDim.x + 31) / 32 * 32,
                   begin = min((int64_t)blockIdx.x * share, g.n), end = min(begin + share, g.n);
     uint8_t *const full = reinterpret_cast<uint8_t *>(p.edge);
@@ -202,11 +204,11 @@ template <typename R, int N, int BLOCKS> __global__ void __launch_bounds__(ROUND
     if (threadIdx.x == 0) open_before = (int)(end - begin);
     for (bool goes_on = true; goes_on; k++) {
         const forest_round round = {forest_charges_of(&r, k), k == 0};
-        forest_turn *const turn = &counts->turns[k % 3];
+        forest_turn *const turn = &counts->turns[(first_turn + k) % 3];
         if (threadIdx.x == 0) {
             open_after = 0;
             added = 0;
-            if (blockIdx.x == 0) counts->turns[(k + 1) % 3] = {};
+            if (blockIdx.x == 0) counts->turns[(first_turn + k + 1) % 3] = {};
         }
         __syncthreads();
         const int open = open_before;
@@ -254,6 +256,9 @@ template <typename R, int N, int BLOCKS> __global__ void __launch_bounds__(ROUND
     counts->edges = edges;
     counts->rounds = k;
     counts->maximal = maximal;
+    counts->first_turn = (int32_t)((first_turn + k) % 3);
+    counts->has_candidates = listed;
+    counts->listed_ties = p.ties;
 }
 
 /** One round's proposals of every vertex. */
@@ -271,19 +276,19 @@ template <typename R, int C> trine_status launch_lists(trine_forest f, const for
 {
     const forest_graph &g = f->graph;
     const int lanes = lanes_of(g);
-    if (const int tile = tile_of(g)) {
-        launch_tiles<R, C>(f, p.ties, tile, stored_weights<R>{static_cast<const R *>(g.weights)}, stream);
+    if (tile_of(g)) {
+        launch_tiles<R, C>(f, p.ties, stored_weights<R>{static_cast<const R *>(g.weights)}, stream);
     } else {
         list_candidates<R, C><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
         if (g.longest > lanes * LANE_ENTRIES)
             list_long_rows<R, C><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
     }
-    note_candidates<<<1, 1, 0, stream>>>(p.ties, C, f->counts);
     return GPU_LAUNCHED("list_candidates");
 }
 template <typename R> trine_status list_all_of(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
-    return lists_eight(f, p.n) ? launch_lists<R, FOREST_CANDIDATES>(f, p, stream) : launch_lists<R, 4>(f, p, stream);
+    return candidates_of(f, p.n) > 4 ? launch_lists<R, FOREST_CANDIDATES>(f, p, stream)
+                                     : launch_lists<R, 4>(f, p, stream);
 }
 trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
@@ -294,18 +299,18 @@ template <typename R, int N, int BLOCKS>
 trine_status launch_rounds_of(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
 {
     const forest_graph &g = f->graph;
-    int lanes = lanes_of(g);
+    int lanes = lanes_of(g), made = candidates_of(f, p.n);
     const unsigned together = forest_blocks_together(f, BLOCKS, stream),
                    enough = (unsigned)((g.n + ROUND_THREADS - 1) / ROUND_THREADS),
                    blocks = together < enough ? together : enough; /* none for no vertices */
 #ifndef __HIP__
     if (blocks > 1) {
-        void *arguments[] = {(void *)&g, (void *)&p, (void *)&r, (void *)&lanes, (void *)&f->counts};
+        void *arguments[] = {(void *)&g, (void *)&p, (void *)&r, (void *)&lanes, (void *)&made, (void *)&f->counts};
         return GPU(cudaLaunchCooperativeKernel((const void *)run_rounds<R, N, BLOCKS>, blocks, ROUND_THREADS, arguments,
                                                0, stream));
     }
 #endif
-    run_rounds<R, N, BLOCKS><<<1, ROUND_THREADS, 0, stream>>>(g, p, r, lanes, f->counts);
+    run_rounds<R, N, BLOCKS><<<1, ROUND_THREADS, 0, stream>>>(g, p, r, lanes, made, f->counts);
     return GPU_LAUNCHED("run_rounds");
 }
 template <typename R, int N>
@@ -326,11 +331,12 @@ trine_status launch_propose(trine_forest f, const forest_view &p, const forest_r
 #define FOR_TYPE_AND_DEGREE(launch, R)                                                                                 \
     {nullptr, launch<R, 1>, launch<R, 2>, launch<R, 3>, launch<R, 4>, launch<R, FOREST_MAX_N>}
 
-__global__ void begin_rounds(forest_counts *counts)
+/** Of the lists that there are after list_all. */
+__global__ void note_candidates(forest_ties ties, int candidates, forest_counts *counts)
 {
-    counts->turns[0] = {};
-    counts->edges = counts->rounds = 0;
-    counts->maximal = 0;
+    if (forest_has_candidates(counts, ties)) return;
+    counts->has_candidates = candidates;
+    counts->listed_ties = ties;
 }
 
 forest_view view_of(trine_forest f, const struct forest_rounds *r)
@@ -353,6 +359,7 @@ trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, 
     if (!f->graph.n) return TRINE_SUCCESS;
     trine_status status = k ? TRINE_SUCCESS : forest_cuda_forget_candidates(f, stream);
     if (!status) status = list_all(f, p, s);
+    note_candidates<<<1, 1, 0, s>>>(p.ties, candidates_of(f, p.n), f->counts);
     return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, k, s);
 }
 
@@ -363,8 +370,7 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     const device_scope scope(f->ctx);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const forest_view p = view_of(f, r);
-    begin_rounds<<<1, 1, 0, s>>>(f->counts);
-    trine_status status = GPU_LAUNCHED("begin_rounds");
-    if (!status && f->graph.n) status = list_all(f, p, s);
+    trine_status status = TRINE_SUCCESS;
+    if (f->graph.n && !(f->next && lists_with_weights(f))) status = list_all(f, p, s);
     return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, s);
 }

@@ -222,13 +222,6 @@ template <typename R, int C, typename Weight> __global__ void __launch_bounds__(
         if (v < g.n) write_list(p, (int32_t)v, best);
     }
 }
-__global__ void note_candidates(forest_ties ties, int candidates, forest_counts *counts)
-{
-    if (forest_has_candidates(counts, ties)) return;
-    counts->has_candidates = candidates;
-    counts->listed_ties = ties;
-}
-
 /** Lanes a row: some four entries for each. */
 int lanes_of(const forest_graph &g)
 {
@@ -242,16 +235,23 @@ int tile_of(const forest_graph &g)
 {
     constexpr int64_t LEAST = 128, MOST = 992; /* 4 warps have 48 KB for the most */
     const int64_t in_warp = g.n ? 32 * g.entries / g.n : 0, tile = (in_warp + in_warp / 16 + 31) / 32 * 32;
-    if (!g.n || g.longest > LANE_ENTRIES || in_warp > MOST || g.longest * g.n > 3 * g.entries) return 0;
+    if (!g.entries || g.longest > LANE_ENTRIES || in_warp > MOST || g.longest * g.n > 3 * g.entries) return 0;
     return (int)(tile < LEAST ? LEAST : tile < MOST ? tile : MOST);
 }
 
-/** Lists of FOREST_CANDIDATES, or of half as many? */
-bool lists_eight(const struct trine_forest_s *f, int n) { return f->wants_candidates || n > 2; }
+/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. */
+int candidates_of(const struct trine_forest_s *f, int n)
+{
+    return f->wants_candidates || n > 2 ? FOREST_CANDIDATES : 4;
+}
+
+/** Are lists for f->next made while weights are? */
+bool lists_with_weights(const struct trine_forest_s *f) { return !f->options.normalized && tile_of(f->graph); }
 
 template <typename R, int C, typename Weight>
-void launch_tiles(trine_forest f, forest_ties ties, int tile, const Weight &weight, gpuStream_t stream)
+void launch_tiles(trine_forest f, forest_ties ties, const Weight &weight, gpuStream_t stream)
 {
+    const int tile = tile_of(f->graph);
     const size_t bytes = (size_t)TILE_WARPS * tile_room(tile) * (sizeof(R) + sizeof(int32_t));
     const int64_t blocks = (f->graph.n + TILE_THREADS - 1) / TILE_THREADS;
     forest_view p = forest_view_of(f);

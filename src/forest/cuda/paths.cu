@@ -38,7 +38,6 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
     for (int k = 0; k <= FOREST_PASSES; k++) goes_on[k] = k == 0;
     counts->listed = 0;
     if (counts_cycles) counts->cycles = 0;
-    else counts->paths = counts->longest = counts->vertices = 0;
 }
 
 /* ---------------------------------------------------------------- splitters */
@@ -490,6 +489,18 @@ __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view
     atomicMax((unsigned long long *)&counts->longest, (unsigned long long)longest);
 }
 
+/** Before lengths are noted. */
+struct clear_lengths {
+    forest_view p;
+    forest_counts *counts;
+    __device__ void operator()(int64_t v) const
+    {
+        p.index[v] = 0;
+        if (p.absent) p.permutation[v] = -1;
+        if (v == 0) counts->paths = counts->longest = counts->vertices = 0;
+    }
+};
+
 struct place {
     forest_view p;
     __device__ void operator()(int64_t v) const { forest_place(&p, (int32_t)v); }
@@ -543,12 +554,11 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
 {
     const device_scope scope(f->ctx);
     const forest_view p = forest_view_of(f);
-    trine_status status = begin(f, false, stream);
-    if (status || !p.vertices) return status;
-    if (f->info.ranking == TRINE_RANKING_SCAN) status = scan_paths(f, p, stream);
-    else if (!f->is_ranked) status = split(f, cycles(f, p), stream);
-    if (!status) status = fill(f, f->index, 0, p.vertices, stream);
-    if (!status && p.absent) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
+    if (!p.vertices) return TRINE_SUCCESS;
+    const bool scans = f->info.ranking == TRINE_RANKING_SCAN;
+    trine_status status = f->is_ranked ? TRINE_SUCCESS : begin(f, false, stream);
+    if (!status && !f->is_ranked) status = scans ? scan_paths(f, p, stream) : split(f, cycles(f, p), stream);
+    if (!status) status = launch_each(p.vertices, stream, clear_lengths{p, f->counts});
     if (status) return status;
     note_lengths<<<forest_blocks(p.vertices, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
         p, f->counts);

@@ -260,17 +260,14 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
     const bool directed = f->options.directed != 0;
     const weigh<T> weight = {f->graph, of_type, directed, f->counts};
     const forest_rounds *next = f->next;
-    const int tile = next ? tile_of(f->graph) : 0;
     if (f->options.normalized) {
         const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
         const weigh_row<T> row = {f->graph, of_type, f->weight, directed, f->counts};
         return status ? status : launch_each(f->graph.n, stream, row);
     }
-    if (!tile) return launch_each(f->graph.entries, stream, weight);
-    const bool eight = lists_eight(f, next->n);
-    if (eight) launch_tiles<real_of<T>, FOREST_CANDIDATES>(f, next->ties, tile, weight, s);
-    else launch_tiles<real_of<T>, 4>(f, next->ties, tile, weight, s);
-    note_candidates<<<1, 1, 0, s>>>(next->ties, eight ? FOREST_CANDIDATES : 4, f->counts);
+    if (!next || !lists_with_weights(f)) return launch_each(f->graph.entries, stream, weight);
+    if (candidates_of(f, next->n) > 4) launch_tiles<real_of<T>, FOREST_CANDIDATES>(f, next->ties, weight, s);
+    else launch_tiles<real_of<T>, 4>(f, next->ties, weight, s);
     return GPU_LAUNCHED("list_by_tiles");
 }
 
