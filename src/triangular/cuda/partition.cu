@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 512; /* own entries times those of the inverse: rows with more have a block */
+constexpr int64_t HEAVY = 64; /* own entries times those of the inverse: rows with more have a block */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
 /** Position p belongs to level[p]. */
