@@ -1,6 +1,6 @@
 // The kernels of partitioned inverses in src/triangular/cuda run by an emulator of blocks, where there is no GPU:
-// patterns of groups against sets, values of inverses and whole solves, in four precisions, against substitution in long
-// double.
+// patterns of groups against sets, values of inverses and whole solves, in four precisions, against substitution in
+// long double.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -205,8 +205,8 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
                 tasks.push_back({(int32_t)s, -(int32_t)std::min<size_t>(5, sorted.size() - s)});
         }
     unsigned ticket = 0;
-    const invert_args<T> a = {P.arrays(unit),         sorted.data(), tasks.data(), (int64_t)tasks.size(), &ticket,
-                              P.finished.data()};
+    const invert_args<T> a = {P.arrays(unit),        sorted.data(), tasks.data(),
+                              (int64_t)tasks.size(), &ticket,       P.finished.data()};
     for (unsigned &f : P.finished) f = 99;
     emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
     emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });
@@ -384,10 +384,10 @@ void check_patterns(int64_t n, int per_row, int levels)
     std::vector<group_report> found(n_levels);
     unsigned long long used = P.own_columns.size() + n;
     unsigned listed[2] = {};
-    merge_args a = {n,           P.own_offsets.data(), P.own_columns.data(), group.data(),  starts.data(), nullptr,
-                    rows.data(), merged.data(),        pool.data(),          (int64_t)pool.size(), &used,  found.data(),
-                    list.data(), longer.data(),        &listed[0],           &listed[1],    table.data(),
-                    {6, 10, 11}};
+    merge_args a = {n,          P.own_offsets.data(), P.own_columns.data(), group.data(),  starts.data(),
+                    nullptr,    rows.data(),          merged.data(),        pool.data(),   (int64_t)pool.size(),
+                    &used,      found.data(),         list.data(),          longer.data(), &listed[0],
+                    &listed[1], table.data(),         {6, 10, 11}};
     for (int l = 0; l < n_levels; l++) first_levels.push_back(l);
     emulator::launch(3, 64, [&] { begin_rows(a); });
     for (int l = 0; l < n_levels; l++) {
@@ -432,9 +432,8 @@ void check_patterns(int64_t n, int per_row, int levels)
     std::vector<int64_t> lengths(n + 1);
     emulator::launch(2, 64, [&] { take_lengths(n, rows.data(), lengths.data()); });
     for (int64_t p = 0; p < n; p++) CHECK(lengths[p] == P.offsets[p + 1] - P.offsets[p]);
-    emulator::launch(2, 64, [&] {
-        move_patterns(n, rows.data(), pool.data(), P.offsets.data(), columns.data(), middle.data());
-    });
+    emulator::launch(
+        2, 64, [&] { move_patterns(n, rows.data(), pool.data(), P.offsets.data(), columns.data(), middle.data()); });
     for (int64_t p = 0; p < n; p++) {
         std::sort(columns.begin() + P.offsets[p], columns.begin() + P.offsets[p + 1]);
         CHECK(middle[p] == P.middle[p]);

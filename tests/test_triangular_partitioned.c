@@ -40,6 +40,75 @@ static void groups_take_fewer_steps_for_more_entries(void **state)
     close_fixture(&f);
 }
 
+/** Steps and entries by the definition: a row of a group needs what the rows of the group need that it needs. */
+static void count_by_definition(const struct problem *P, bool lower, trine_transpose op, int32_t levels_of_group,
+                                int64_t *steps, int64_t *entries)
+{
+    const int64_t n = P->n;
+    const bool transposed = op != TRINE_N, ascending = lower == !transposed;
+    bool *needs = calloc((size_t)(n * n + 1), sizeof *needs), *has = calloc((size_t)(n * n + 1), sizeof *has);
+    int64_t *group = calloc((size_t)n + 1, sizeof *group), *level = calloc((size_t)n + 1, sizeof *level);
+    *steps = *entries = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = P->offsets[i]; k < P->offsets[i + 1]; k++) {
+            const int64_t j = P->indices[k];
+            if (lower ? j < i : j > i) needs[transposed ? j * n + i : i * n + j] = true;
+        }
+    for (int64_t r = 0; r < n; r++) {
+        const int64_t i = ascending ? r : n - 1 - r;
+        for (int64_t c = 0; c < n; c++)
+            if (needs[i * n + c] && level[c] >= level[i]) level[i] = level[c] + 1;
+        group[i] = level[i] / levels_of_group;
+        has[i * n + i] = true;
+        for (int64_t c = 0; c < n; c++) {
+            if (!needs[i * n + c]) continue;
+            if (group[c] == group[i])
+                for (int64_t d = 0; d < n; d++) has[i * n + d] |= has[c * n + d];
+            else has[i * n + c] = true;
+        }
+        for (int64_t c = 0; c < n; c++) *entries += has[i * n + c];
+        if (group[i] >= *steps) *steps = group[i] + 1;
+    }
+    free(needs);
+    free(has);
+    free(group);
+    free(level);
+}
+
+static void groups_have_the_entries_of_the_definition(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 400};
+    static const int32_t levels[] = {1, 2, 5, 32, 1000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int which = 0; which < 5; which++)
+            for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+                for (int transposed = 0; transposed < 2; transposed++) {
+                    const int64_t n = sizes[s];
+                    const bool lower = which != 4;
+                    const trine_transpose op = transposed ? TRINE_T : TRINE_N;
+                    struct problem P = which == 0   ? make_rows(n, 1, chain)
+                                       : which == 1 ? make_rows(n, 2, grid)
+                                       : which == 2 ? make_rows(n, 29, dense_groups)
+                                                    : make_problem(n, sparse_random, lower, false, false, false, 3 + s);
+                    const trine_dtype t = (trine_dtype)(TRINE_S + (which + (int)l) % 4);
+                    struct fixture f = open_problem(P, t, transposed && test_on_gpu());
+                    int64_t steps, entries;
+                    count_by_definition(&f.P, lower, op, levels[l], &steps, &entries);
+                    set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_PARTITIONED_INVERSE,
+                                                            .uplo = lower ? TRINE_LOWER : TRINE_UPPER,
+                                                            .diag = which == 3 ? TRINE_UNIT : TRINE_NONUNIT,
+                                                            .ops = op,
+                                                            .partition.levels = levels[l]});
+                    trine_triangular_info info;
+                    OK(trine_triangular_get_info(f.plan, &info));
+                    assert_int_equal(info.steps, steps);
+                    assert_int_equal(info.entries, entries);
+                    if (n) solve_and_check(&f, op, 1, TRINE_COLMAJOR, true, 1, true);
+                    close_fixture(&f);
+                }
+}
+
 static void memory_stays_below_its_limit(void **state)
 {
     (void)state;
@@ -312,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_take_fewer_steps_for_more_entries),
+        cmocka_unit_test(groups_have_the_entries_of_the_definition),
         cmocka_unit_test(memory_stays_below_its_limit),
         cmocka_unit_test(inverses_that_grow_are_not_used),
         cmocka_unit_test(rows_and_columns_may_have_any_scale),

@@ -21,7 +21,10 @@ template <typename T> struct invert_args {
 };
 
 /** Parts of a row of so many entries. */
-__host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part) { return (entries + part - 1) / part; }
+__host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part)
+{
+    return (entries + part - 1) / part;
+}
 
 /** Rows of one warp have no part of it. heavy: the work that makes a row one for blocks. */
 __host__ __device__ constexpr bool is_for_block(int64_t own, int64_t entries, int64_t part, int64_t heavy)
@@ -174,23 +177,22 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
             if (number++ % teams != team) continue;
             const T factor = a.own_values[k0 + from];
             int64_t i = a.offsets[c], last = a.offsets[c + 1];
-            wait_for_row(args, c);
             if (!whole) i = place_of(a.columns, i, last, least), last = place_of(a.columns, i, last, largest + 1);
-            for (i += in_team; i < last; i += AHEAD * team_size) {
+            i += in_team;
+            for (bool there = false; i < last; i += AHEAD * team_size) {
                 T value[AHEAD];
-                int32_t column[AHEAD];
+                int at[AHEAD];
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++) /* while the values may be missing */
+                    at[u] = i + u * team_size < last ? shared->find(a.columns[i + u * team_size]) : -1;
+                if (!there) wait_for_row(args, c);
+                there = true;
 #pragma unroll
                 for (int u = 0; u < AHEAD; u++)
-                    if (i + u * team_size < last) {
-                        column[u] = a.columns[i + u * team_size];
-                        value[u] = a.values[i + u * team_size];
-                    }
+                    if (at[u] >= 0) value[u] = a.values[i + u * team_size];
 #pragma unroll
                 for (int u = 0; u < AHEAD; u++)
-                    if (i + u * team_size < last) {
-                        const int at = shared->find(column[u]);
-                        if (at >= 0) sums[at] = sums[at] - factor * value[u];
-                    }
+                    if (at[u] >= 0) sums[at[u]] = sums[at[u]] - factor * value[u];
             }
             __syncwarp();
         }
@@ -235,7 +237,8 @@ template <typename T> __global__ void __launch_bounds__(INVERT_THREADS) invert_g
 template <typename Visit> __device__ void for_rows(int64_t n, int lanes, const Visit &visit)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x / lanes;
-    const int64_t mine = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes, first = mine - threadIdx.x % 32 / lanes;
+    const int64_t mine = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes,
+                  first = mine - threadIdx.x % 32 / lanes;
     for (int64_t base = first; base < n; base += step) {
         const int64_t p = base + threadIdx.x % 32 / lanes;
         visit(p < n ? p : n, (int)threadIdx.x % lanes);

@@ -91,7 +91,10 @@ template <int WARPS> __device__ inline void sync_team()
 }
 
 /** What the warps of a row share. */
-struct team_counts { int x, b, at_x, at_b; unsigned long long place; };
+struct team_counts {
+    int x, b, at_x, at_b;
+    unsigned long long place;
+};
 
 /** The pattern of row p in the pair q of its group and the one before, with WARPS warps and a table that is empty
  *  before and after; false: it takes a larger one.
@@ -182,7 +185,8 @@ __global__ void __launch_bounds__(MERGE_THREADS) merge_short_rows(const merge_ar
          p += (int64_t)gridDim.x * blockDim.x / 32) {
         const int32_t q = a.pairs[a.group[p]];
         if (q < 0) continue;
-        if (!merge_row<1>(a, p, q, table, a.bits[0], &counts[warp]) && lane == 0) a.list[atomicAdd(a.listed, 1u)] = (int32_t)p;
+        if (!merge_row<1>(a, p, q, table, a.bits[0], &counts[warp]) && lane == 0)
+            a.list[atomicAdd(a.listed, 1u)] = (int32_t)p;
     }
 }
 
@@ -219,6 +223,17 @@ __global__ void __launch_bounds__(MERGE_THREADS)
     }
 }
 
+/** What every level has in its group. */
+__global__ void __launch_bounds__(MERGE_THREADS) measure_groups(const merge_args a, const int32_t *level)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < a.n; p += (int64_t)gridDim.x * blockDim.x) {
+        group_report *const found = &a.found[level[p]];
+        const int all = a.rows[p].all;
+        atomicAdd(&found->entries, (unsigned long long)all);
+        if (all > found->longest) atomicMax(&found->longest, all);
+    }
+}
+
 /** lengths[p], and a 0 behind them. */
 __global__ void __launch_bounds__(MERGE_THREADS) take_lengths(int64_t n, const row_place *rows, int64_t *lengths)
 {
@@ -228,8 +243,8 @@ __global__ void __launch_bounds__(MERGE_THREADS) take_lengths(int64_t n, const r
 
 /** Every row's pattern to offsets[p] in another pool; middle: where its right-hand sides begin; or, without it, its
  *  place is there from now on. */
-__global__ void __launch_bounds__(MERGE_THREADS) move_patterns(int64_t n, row_place *rows, const int32_t *from,
-                                                               const int64_t *offsets, int32_t *to, int64_t *middle)
+__global__ void __launch_bounds__(MERGE_THREADS)
+    move_patterns(int64_t n, row_place *rows, const int32_t *from, const int64_t *offsets, int32_t *to, int64_t *middle)
 {
     const int lane = threadIdx.x % 32;
     for (int64_t p = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32; p < n;

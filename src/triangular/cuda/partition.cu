@@ -1,6 +1,6 @@
-/* The choice of groups on the device. Groups begin as single levels; in every round neighbours are joined two by two, on
- * trial: the device makes the patterns as they would be, and the host, which sees a few numbers for each pair, keeps the
- * pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
+/* The choice of groups on the device. Groups begin as single levels; in every round neighbours are joined two by two,
+ * on trial: the device makes the patterns as they would be, and the host, which sees a few numbers for each pair, keeps
+ * the pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
 #include "triangular/cuda/partition.h"
 
 #include <cstdlib>
@@ -13,8 +13,9 @@
 
 namespace {
 
-constexpr int LARGE_TABLES = 32;     /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 512;       /* own entries times those of the inverse: rows with more have a block */
+constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
+constexpr int64_t HEAVY = 512; /* own entries times those of the inverse: rows with more have a block */
+constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
 /** Position p belongs to level[p]. */
 __global__ void number_levels(int64_t n, const int64_t *bounds, int64_t n_levels, int32_t *level, int32_t *group)
@@ -34,7 +35,7 @@ __global__ void number_levels(int64_t n, const int64_t *bounds, int64_t n_levels
 struct level_group {
     int64_t first_level, own, entries; /* own: entries of T */
     int32_t start, longest;
-    bool refused;                      /* together with the group before */
+    bool refused; /* together with the group before */
 };
 
 struct maker {
@@ -43,13 +44,16 @@ struct maker {
     gpuStream_t stream;
     const device_triangle *d;
     const partition_costs *costs;
-    int64_t n_groups, n_pairs, live;   /* live: entries of all rows */
+    int64_t n_groups, n_pairs, live; /* live: entries of all rows */
     int rounds;
     level_group *groups;
     int32_t *starts, *pairs, *renumber;
     group_report *found;
+    bool *ends; /* where groups have to end: before a level; NULL: where it pays */
+    int64_t n_levels, *own; /* of every level: entries of T */
     merge_args a;
     int32_t *level, *group;
+    int64_t *bounds; /* of levels */
     int32_t *starts_there, *pairs_there, *renumber_there;
     arena state, pool;
     int64_t *lengths, *offsets;
@@ -104,18 +108,18 @@ done:
     return status;
 }
 
-/** Every level a group. */
+/** Memory for all but the columns. */
 trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = m->ctx;
     const int64_t n = m->d->n;
-    int64_t *bounds;
-    unsigned long long used;
+    m->n_levels = n_levels;
     m->groups = (level_group *)trine_host_alloc(ctx, n_levels, sizeof *m->groups);
     m->starts = (int32_t *)trine_host_alloc(ctx, 3 * n_levels, sizeof *m->starts);
     m->found = (group_report *)trine_host_alloc(ctx, n_levels, sizeof *m->found);
-    if (!m->groups || !m->starts || !m->found) return TRINE_ERR_MEMORY;
+    m->own = (int64_t *)trine_host_alloc(ctx, n_levels, sizeof *m->own);
+    if (!m->groups || !m->starts || !m->found || !m->own) return TRINE_ERR_MEMORY;
     m->pairs = m->starts + n_levels, m->renumber = m->pairs + n_levels;
     m->scan_bytes = (size_t)device_scan_bytes(n + 1);
     TRY(arena_allocate(ctx, &m->state, [&](arena &s) {
@@ -129,27 +133,37 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
         m->renumber_there = s.take<int32_t>(n_levels);
         m->a.tables = s.take<int32_t>((int64_t)LARGE_TABLES << LARGE_BITS);
         m->lengths = s.take<int64_t>(n + 1), m->offsets = s.take<int64_t>(n + 1);
-        bounds = s.take<int64_t>(n_levels + 1);
+        m->bounds = s.take<int64_t>(n_levels + 1);
         m->temporary = s.take<char>((int64_t)m->scan_bytes);
     }));
     m->a.n = n, m->a.own_offsets = m->d->offsets, m->a.own_columns = m->d->columns;
     m->a.n_longer = m->a.listed + 1;
     m->a.bits[0] = WARP_BITS, m->a.bits[1] = BLOCK_BITS, m->a.bits[2] = LARGE_BITS;
     m->a.group = m->group, m->a.starts = m->starts_there, m->a.pairs = m->pairs_there;
-    m->live = m->d->nnz + n, m->a.room = 3 * m->live;
+    m->a.room = 3 * (m->d->nnz + n);
     TRY(arena_allocate(ctx, &m->pool, [&](arena &s) { m->a.pool = s.take<int32_t>(m->a.room); }));
-    TRY(copy(m, bounds, TRINE_DEVICE, levels, TRINE_HOST, n_levels + 1));
-    used = (unsigned long long)m->live;
-    TRY(copy(m, m->a.used, TRINE_DEVICE, &used, TRINE_HOST, 1));
-    TRY(trine_device_fill_async(ctx, m->a.found, 0, (size_t)n_levels * sizeof *m->a.found, m->stream));
+    TRY(copy(m, m->bounds, TRINE_DEVICE, levels, TRINE_HOST, n_levels + 1));
     TRY(trine_device_fill_async(ctx, m->a.tables, 0xFF, sizeof(int32_t) * LARGE_TABLES << LARGE_BITS, m->stream));
-    number_levels<<<device_blocks_for(m->plan, n), MERGE_THREADS, 0, m->stream>>>(n, bounds, n_levels, m->level,
-                                                                                 m->group);
+done:
+    return status;
+}
+
+/** Every level a group. */
+trine_status begin_groups(maker *m, const int64_t *levels)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = m->d->n, n_levels = m->n_levels;
+    unsigned long long used = (unsigned long long)(m->d->nnz + n);
+    m->live = m->d->nnz + n;
+    TRY(copy(m, m->a.used, TRINE_DEVICE, &used, TRINE_HOST, 1));
+    TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)n_levels * sizeof *m->a.found, m->stream));
+    number_levels<<<device_blocks_for(m->plan, n), MERGE_THREADS, 0, m->stream>>>(n, m->bounds, n_levels, m->level,
+                                                                                  m->group);
     begin_rows<<<device_blocks_for(m->plan, n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
     TRY(GPU_LAUNCHED("the first patterns"));
     TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, n_levels));
     for (int64_t l = 0; l < n_levels; l++) {
-        const int64_t entries = (int64_t)m->found[l].entries;
+        const int64_t entries = m->own[l] = (int64_t)m->found[l].entries;
         m->groups[l] = {l, entries, entries, (int32_t)levels[l], m->found[l].longest, l == 0};
     }
     m->n_groups = n_levels;
@@ -166,6 +180,7 @@ void choose_pairs(maker *m)
         m->starts[g] = m->groups[g].start, m->pairs[g] = -1;
         if (!g || m->groups[g].refused || m->pairs[g - 1] >= 0) continue;
         if (levels && m->groups[g].first_level % levels == 0) continue;
+        if (m->ends && m->ends[m->groups[g].first_level]) continue;
         m->pairs[g] = (int32_t)m->n_pairs++;
     }
 }
@@ -203,7 +218,7 @@ bool pays(const maker *m, int64_t g)
     const int64_t longest = found->longest > first->longest ? found->longest : first->longest;
     const double added = (double)((int64_t)found->entries - second->entries);
     if (found->too_long) return false;
-    if (m->costs->levels) return true;
+    if (m->costs->levels || m->ends) return true;
     return added + cost_of_longest(m, longest) <=
            m->costs->step + cost_of_longest(m, first->longest) + cost_of_longest(m, second->longest);
 }
@@ -257,7 +272,8 @@ trine_status join_pairs(maker *m)
     }
     TRY(copy(m, m->pairs_there, TRINE_DEVICE, m->pairs, TRINE_HOST, m->n_groups));
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
-    take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there, m->group);
+    take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there,
+                                                                                      m->group);
     TRY(GPU_LAUNCHED("joining groups"));
     m->n_groups = count;
 done:
@@ -284,6 +300,52 @@ trine_status make_groups(maker *m)
             m->live = after;
         }
         TRY(join_pairs(m));
+    }
+done:
+    return status;
+}
+
+/** Whether groups that end elsewhere would cost less, to judge by the levels of the groups as they are: where they end
+ *  goes to m->ends. Joining two by two may go too far, by half a group; the number of levels for which a level costs
+ *  least on average is then seen. */
+trine_status find_ends(maker *m)
+{
+    trine_status status = TRINE_SUCCESS;
+    double all = 0, gain = 0, at = 0;
+    int32_t *const best = m->renumber; /* levels of every group */
+    TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)m->n_levels * sizeof *m->a.found, m->stream));
+    measure_groups<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->level);
+    TRY(GPU_LAUNCHED("measuring the groups"));
+    TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, m->n_levels));
+    for (int64_t g = 0; g < m->n_groups; g++) {
+        const int64_t first = m->groups[g].first_level,
+                      end = g + 1 < m->n_groups ? m->groups[g + 1].first_level : m->n_levels;
+        double spent = m->costs->step, least = INFINITY;
+        int64_t longest = 0;
+        best[g] = (int32_t)(end - first);
+        for (int64_t l = first; l < end; l++) {
+            spent += (double)((int64_t)m->found[l].entries - m->own[l]) - cost_of_longest(m, longest);
+            if (m->found[l].longest > longest) longest = m->found[l].longest;
+            spent += cost_of_longest(m, longest);
+            if (spent <= least * (double)(l - first + 1))
+                least = spent / (double)(l - first + 1), best[g] = (int32_t)(l - first + 1);
+            all += (double)m->own[l];
+        }
+        all += spent;
+        gain += spent - least * (double)(end - first);
+    }
+    if (gain <= LEAST_GAIN * all) return status;
+    if (!(m->ends = (bool *)trine_host_calloc(m->ctx, m->n_levels, sizeof *m->ends))) return TRINE_ERR_MEMORY;
+    for (int64_t g = 0; at < (double)m->n_levels;) {
+        m->ends[(int64_t)at] = true;
+        while (g + 1 < m->n_groups && (double)m->groups[g + 1].first_level <= at) g++;
+        double levels = best[g];
+        if (g + 1 < m->n_groups) { /* in between of both */
+            const double first = (double)m->groups[g].first_level,
+                         part = (at - first) / ((double)m->groups[g + 1].first_level - first);
+            levels += part * (best[g + 1] - levels);
+        }
+        at += levels < 1 ? 1 : (double)(int64_t)(levels + 0.5);
     }
 done:
     return status;
@@ -331,7 +393,7 @@ struct order_args {
     int64_t n, part, heavy;
     const int64_t *own_offsets, *offsets;
     const int32_t *level, *group, *first_levels; /* first_levels: of every group */
-    uint32_t *keys;                              /* twice the level within the group, and 1 for rows of blocks */
+    uint32_t *keys; /* twice the level within the group, and 1 for rows of blocks */
     int32_t *rows;
 };
 
@@ -354,8 +416,7 @@ __global__ void count_tasks(const order_args a, const uint32_t *keys, const int3
 {
     for (int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; s <= a.n; s += (int64_t)gridDim.x * blockDim.x) {
         if (s == a.n) counts[s] = 0;
-        else if (keys[s] % 2)
-            counts[s] = parts_of_row(a.offsets[sorted[s] + 1] - a.offsets[sorted[s]], a.part);
+        else if (keys[s] % 2) counts[s] = parts_of_row(a.offsets[sorted[s] + 1] - a.offsets[sorted[s]], a.part);
         else counts[s] = s % INVERT_WARPS == 0 || keys[s - 1] != keys[s];
     }
 }
@@ -388,13 +449,19 @@ trine_status make_order(maker *m, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {n, part_of(m->plan->base.dtype), getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY, m->d->offsets, out->offsets, m->level, m->group,
+    order_args a = {n,
+                    part_of(m->plan->base.dtype),
+                    getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY,
+                    m->d->offsets,
+                    out->offsets,
+                    m->level,
+                    m->group,
                     m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32,
-                                               m->stream)));
+    TRY(GPU(
+        gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32, m->stream)));
     TRY(arena_allocate(ctx, &out->order, [&](arena &s) {
         out->sorted = s.take<int32_t>(n);
         out->tasks = s.take<invert_task>(most);
@@ -430,23 +497,32 @@ trine_status device_partition_make(trine_triangular plan, const device_triangle 
     double begun, joined, taken;
     m.plan = plan, m.ctx = ctx, m.stream = (gpuStream_t)ctx->stream, m.d = d, m.costs = costs;
     TRY(begin(&m, levels, n_levels));
+    TRY(begin_groups(&m, levels));
     begun = trine_wall_time();
     TRY(make_groups(&m));
+    if (!costs->levels) TRY(find_ends(&m));
+    if (m.ends) {
+        TRY(begin_groups(&m, levels));
+        TRY(make_groups(&m));
+    }
     joined = trine_wall_time();
     TRY(take_patterns(&m, out));
     taken = trine_wall_time();
     TRY(make_order(&m, out));
-    trine_log(ctx, 3,
-              "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "
-              "numeric %.0f us",
-              1e6 * (begun - start), m.rounds, 1e6 * (joined - begun), 1e6 * (taken - joined), (long long)out->n_tasks,
-              1e6 * (trine_wall_time() - taken));
+    trine_log(
+        ctx, 3,
+        "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "
+        "numeric %.0f us",
+        1e6 * (begun - start), m.rounds, 1e6 * (joined - begun), 1e6 * (taken - joined), (long long)out->n_tasks,
+        1e6 * (trine_wall_time() - taken));
 done:
     trine_free(ctx, TRINE_DEVICE, m.state.base);
     trine_free(ctx, TRINE_DEVICE, m.pool.base);
     trine_free(ctx, TRINE_HOST, m.groups);
     trine_free(ctx, TRINE_HOST, m.starts);
     trine_free(ctx, TRINE_HOST, m.found);
+    trine_free(ctx, TRINE_HOST, m.own);
+    trine_free(ctx, TRINE_HOST, m.ends);
     return status;
 }
 

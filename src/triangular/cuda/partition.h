@@ -1,5 +1,5 @@
-/* Groups of levels and the patterns of their inverses (common/partition.h) of a triangle in device memory, and the order
- * in which numeric makes their rows. */
+/* Groups of levels and the patterns of their inverses (common/partition.h) of a triangle in device memory, and the
+ * order in which numeric makes their rows. */
 #ifndef TRINE_TRIANGULAR_CUDA_PARTITION_H
 #define TRINE_TRIANGULAR_CUDA_PARTITION_H
 
@@ -10,11 +10,11 @@ struct invert_task;
 
 struct device_partition {
     int64_t n_groups, entries, n_tasks;
-    int64_t *offsets, *middle;           /* as in struct partition */
+    int64_t *offsets, *middle; /* as in struct partition */
     int32_t *columns;
-    int32_t *sorted;                     /* rows by level within their group */
-    invert_task *tasks;                  /* of numeric */
-    arena patterns, order;               /* hold the arrays above */
+    int32_t *sorted; /* rows by level within their group */
+    invert_task *tasks; /* of numeric */
+    arena patterns, order; /* hold the arrays above */
 };
 
 /** Choose groups of d, which is by level: level l has positions levels[l] .. levels[l+1] - 1. Ends with an idle

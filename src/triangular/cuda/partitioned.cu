@@ -1,6 +1,6 @@
-/* Partitioned inverses on the GPU: groups of levels and their patterns come from partition.cu; the values of the inverses
- * are made in one launch, in which rows wait for rows; a solve is a pass over the right-hand sides and one launch for
- * all groups. */
+/* Partitioned inverses on the GPU: groups of levels and their patterns come from partition.cu; the values of the
+ * inverses are made in one launch, in which rows wait for rows; a solve is a pass over the right-hand sides and one
+ * launch for all groups. */
 #include "triangular/cuda/invert_groups.cuh"
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/partition.h"
@@ -12,14 +12,14 @@ namespace {
 constexpr int64_t BLOCKS_OF_NUMERIC = 5; /* on a multiprocessor */
 
 struct partitioned_side {
-    device_triangle base;            /* by level */
+    device_triangle base; /* by level */
     device_partition part;
     solved_row *solved;
-    double *sizes, *inverses;        /* of numeric */
-    unsigned *finished, *ticket;     /* of numeric */
+    double *sizes, *inverses; /* of numeric */
+    unsigned *finished, *ticket; /* of numeric */
     growth_report *report;
     void *values;
-    arena memory;                    /* holds the arrays above */
+    arena memory; /* holds the arrays above */
     partitioned_tasks of_solves;
 };
 
@@ -134,8 +134,7 @@ template <typename T> trine_status invert(trine_triangular plan, const partition
     TRY(trine_device_fill_async(plan->base.ctx, d->report, 0, sizeof *d->report, stream));
     TRY(trine_device_fill_async(plan->base.ctx, d->ticket, 0, sizeof *d->ticket, stream));
     measure_rows_of_t<T><<<device_blocks_for(plan, n * lanes), 256, 0, stream>>>(a, lanes);
-    if (a.n_tasks)
-        invert_groups<T><<<(unsigned)(a.n_tasks < most ? a.n_tasks : most), INVERT_THREADS, 0, stream>>>(a);
+    if (a.n_tasks) invert_groups<T><<<(unsigned)(a.n_tasks < most ? a.n_tasks : most), INVERT_THREADS, 0, stream>>>(a);
     measure_inverses<T><<<device_blocks_for(plan, n * of_inverse), 256, 0, stream>>>(a, of_inverse);
     judge_rows<T><<<device_blocks_for(plan, n * lanes), 256, 0, stream>>>(a, lanes, PARTITION_MOST_GROWTH, d->report);
     TRY(GPU_LAUNCHED("the values of the inverses"));
@@ -237,6 +236,15 @@ done:
 
 } // namespace
 
-extern "C" const struct triangular_backend triangular_partitioned_gpu = {
-    device_pattern_read,    analyse_side, device_pattern_drop, release, numeric, bad_row,
-    partitioned_work_bytes, memory,       nullptr,             solve,   false,   probe};
+extern "C" const struct triangular_backend triangular_partitioned_gpu = {device_pattern_read,
+                                                                         analyse_side,
+                                                                         device_pattern_drop,
+                                                                         release,
+                                                                         numeric,
+                                                                         bad_row,
+                                                                         partitioned_work_bytes,
+                                                                         memory,
+                                                                         nullptr,
+                                                                         solve,
+                                                                         false,
+                                                                         probe};
