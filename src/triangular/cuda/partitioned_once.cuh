@@ -185,4 +185,62 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     }
 }
 
+/* ------------------------------------------------------- what solves lose */
+
+/** A number in -0.5 .. 0.5, of position p. */
+template <typename R> __device__ inline R number_of_position(uint32_t p, uint32_t seed)
+{
+    uint32_t bits = (p ^ seed) * 0x9E3779B9u;
+    bits = (bits ^ bits >> 16) * 0x85EBCA6Bu;
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35u;
+    bits ^= bits >> 16;
+    return ((R)(bits >> 8) + (R)0.5) / (R)(1 << 24) - (R)0.5;
+}
+template <typename T> __device__ inline T probe_value(int64_t p)
+{
+    if constexpr (scalar<T>::is_complex)
+        return {number_of_position<real_of<T>>((uint32_t)p, 1), number_of_position<real_of<T>>((uint32_t)p, 2)};
+    else return number_of_position<T>((uint32_t)p, 1);
+}
+template <typename T> __device__ inline double size_as_double(T a)
+{
+    if constexpr (scalar<T>::is_complex) return hypot((double)a.x, (double)a.y);
+    else return fabs((double)a);
+}
+
+/** b := T times the pseudorandom solution, by position; no value of x there yet. */
+template <typename T> __global__ void __launch_bounds__(256)
+    probe_right_hand_sides(const partitioned_arrays<T> d, T *b, T *x, unsigned *ticket)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0) *ticket = ~0u;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        T sum = d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
+        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++)
+            sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k]);
+        b[p] = sum;
+        x[p] = missing_value<T>();
+    }
+}
+
+/** The largest componentwise backward error of x, as bits; infinite and undefined ones do not count. */
+template <typename T> __global__ void __launch_bounds__(256)
+    probe_errors(const partitioned_arrays<T> d, const T *b, const T *x, unsigned long long *most)
+{
+    double largest = 0;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        T residual = b[p], term = d.pivots ? d.pivots[p] * x[p] : x[p];
+        double size = size_as_double(residual) + size_as_double(term);
+        residual = residual - term;
+        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++) {
+            term = d.own_values[k] * x[d.own_columns[k]];
+            size += size_as_double(term);
+            residual = residual - term;
+        }
+        const double error = size_as_double(residual) / size;
+        if (error > largest && error < INFINITY) largest = error;
+    }
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(largest);
+    if (bits > *most) atomicMax(most, bits);
+}
+
 #endif
