@@ -19,7 +19,10 @@ struct basis_arguments {
     meeting *meetings;
     krylov_sum *partials; /* of a column: for each vector those of all chunks */
     const void *basis[MOST_BASIS];
-    void *w;
+    void *w, *z;          /* z NULL: no M */
+    const void *diagonal; /* of M, or of its inverse */
+    bool divides;
+    decision decides;
     int64_t n, stride, items; /* items: a chunk of a column */
     int j, chunks, vectors; /* vectors: that the partial sums of a column have room for */
     int first, last;        /* phases */
@@ -222,6 +225,14 @@ template <typename T, int NV> struct chunk_pass {
                 if constexpr (scalar<T>::is_complex) mine.of[i] = {f * mine.of[i].x, f * mine.of[i].y};
                 else mine.of[i] = f * mine.of[i];
             *(rows *)(w() + row) = mine;
+            if (!a.z) continue;
+            const T *d = (const T *)a.diagonal + row;
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {
+                const T entry = row + i < a.n ? d[i] : one_of<T>();
+                mine.of[i] = a.divides ? mine.of[i] / entry : mine.of[i] * entry;
+            }
+            *(rows *)((T *)a.z + column * a.stride + row) = mine;
         }
     }
 };
@@ -282,6 +293,7 @@ __device__ void end_phase(const basis_arguments &a, int64_t column, int phase, r
     __syncthreads();
     if (phase == MEASURE && a.last == MEASURE) rotate(c, &a.parameters, a.j, room);
     if (phase == NORMALIZE && a.first < NORMALIZE) rotate(c, &a.parameters, a.j, room);
+    if (phase == NORMALIZE && me == 0) decide_after(a.decides, c);
     if (me == 0) *(volatile unsigned *)&m->passed = phase == a.last ? 0 : (unsigned)phase + 1;
 }
 
@@ -294,8 +306,12 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
     int k = 0;
     for (int64_t item = blockIdx.x; item < whole.items; item += gridDim.x, k++) {
         const int64_t column = item / whole.chunks;
-        if (whole.first < whole.last ? !(active >> k & 1) : !(whole.columns[column].flags & KRYLOV_RUNNING)) continue;
         const int me = (int)threadIdx.x;
+        if (whole.first < whole.last ? !(active >> k & 1) : !(whole.columns[column].flags & KRYLOV_RUNNING)) {
+            if (PHASE == NORMALIZE && me == 0 && item % whole.chunks == 0)
+                decide_after(whole.decides, &whole.columns[column]);
+            continue;
+        }
         const krylov_column *c = &whole.columns[column];
         meeting *m = &whole.meetings[column];
         if (PHASE > whole.first) wait_for_count(&m->passed, PHASE);
@@ -345,7 +361,7 @@ int kernel_vectors(trine_dtype t, int count)
 }
 
 /** For V[j + 1], in all phases; a.chunks and a.items are the kernel's. */
-basis_arguments basis_of(const struct krylov_work *w, int j)
+basis_arguments basis_of(const struct krylov_work *w, int j, void *z)
 {
     basis_arguments a = {};
     a.parameters = w->plan->parameters;
@@ -354,6 +370,8 @@ basis_arguments basis_of(const struct krylov_work *w, int j)
     a.partials = (krylov_sum *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
     for (int k = 0; k <= j; k++) a.basis[k] = w->V[k];
     a.w = w->V[j + 1];
+    a.z = z;
+    if (z) a.diagonal = w->plan->M[0]->diagonal, a.divides = w->plan->M[0]->divides;
     a.n = w->plan->base.n, a.stride = w->stride;
     a.j = j;
     a.vectors = w->most_sums < MOST_BASIS ? w->most_sums : MOST_BASIS;
