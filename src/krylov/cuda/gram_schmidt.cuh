@@ -2,8 +2,7 @@
  * its projections; what is left then and its norm; the division by it. Each phase is a pass over the vectors, in which
  * a thread has all vectors' elements of a few rows in registers: so the basis is read three times. Phases of a
  * cooperative launch are divided by meetings of the blocks of a column, of which the last one to come adds up the sums;
- * else each phase is a launch. Every second phase goes through the rows from their end: what the one before has read
- * last is still in the cache. Names no runtime, so that tests run it on a CPU. */
+ * else each phase is a launch. Names no runtime, so that tests run it on a CPU. */
 #ifndef TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 #define TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 
@@ -133,10 +132,8 @@ template <typename T, int NV> struct chunk_pass {
     {
         constexpr int SUMS = PHASE == MEASURE ? 1 : NV, PIECES = PHASE == MEASURE ? 1 : PARTS;
         const int count = a.j + 1;
-        const int64_t steps = (units() - chunk + a.chunks - 1) / a.chunks;
         double sum[PIECES * SUMS] = {};
-        for (int64_t s = 0; s < steps; s++) {
-            const int64_t u = chunk + (PHASE % 2 ? steps - 1 - s : s) * a.chunks;
+        for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
             rows v[NV], *const to = (rows *)(w() + row);
@@ -291,10 +288,10 @@ __device__ void end_phase(const basis_arguments &a, int64_t column, int phase, r
     if (me == 0) m->arrived = 0;
     __threadfence();
     __syncthreads();
-    if (phase == MEASURE && a.last == MEASURE) rotate(c, &a.parameters, a.j, room);
-    if (phase == NORMALIZE && a.first < NORMALIZE) rotate(c, &a.parameters, a.j, room);
     if (phase == NORMALIZE && me == 0) decide_after(a.decides, c);
     if (me == 0) *(volatile unsigned *)&m->passed = phase == a.last ? 0 : (unsigned)phase + 1;
+    /* meanwhile the others divide; nobody looks at flags before this block ends that phase, too */
+    if (phase == MEASURE) rotate(c, &a.parameters, a.j, room);
 }
 
 /* -------------------------------------------------------------------------- the kernel */
