@@ -67,7 +67,7 @@ static const struct argp_option options[] = {
     {"layout", LAYOUT, "LIST", 0, "rowmajor, colmajor: of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
     {"sweep", SWEEP, "LIST", 0,
-     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z) or, in suite spmv, creation, values, fused, few-entries, applications, operators or, in suite forest, proposition, scans, decomposition, paths, coverage, threads or, in suite precond, table17, histories, figure40",
+     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z) or, in suite spmv, creation, values, fused, few-entries, applications, operators or, in suite forest, proposition, scans, decomposition, paths, coverage, threads or, in suite precond, table17, histories, figure40, steps",
      0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},

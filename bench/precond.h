@@ -51,8 +51,8 @@ trine_status precond_set_up(const precond_problem *p, const precond_recipe *r, p
 trine_status precond_make_solver(const precond_problem *p, const precond_recipe *r, const trine_krylov_options *more,
                                  precond_run *run);
 void precond_end(precond_run *run);
-/** The least that a step reads and writes (schema.json); NAN: not known of this method. */
-double precond_step_bytes(const precond_problem *p, const precond_recipe *r, const precond_run *run);
+/** The least that a step of nrhs columns reads and writes (schema.json); NAN: not known of this method. */
+double precond_step_bytes(const precond_problem *p, const precond_recipe *r, const precond_run *run, int64_t nrhs);
 
 /** What a method did on a matrix: for the claims. */
 typedef struct {
@@ -87,6 +87,8 @@ trine_status precond_table_17(bench *b);
 trine_status precond_histories(bench *b);
 /** The same with as many factors as cover 0.99 of A. */
 trine_status precond_figure_40(bench *b);
+/** Steps alone, of one right-hand side and of several (b->nrhs). */
+trine_status precond_steps(bench *b);
 
 /* precond_cusparse.c: set-up and solve, which wait for the device, as a user of the libraries writes them. */
 typedef struct precond_cusparse_s *precond_cusparse;

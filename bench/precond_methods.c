@@ -119,10 +119,10 @@ done:
 static double matrix_bytes(const precond_problem *p) { return 12.0 * (double)p->nnz + 4.0 * (double)(p->n + 1); }
 
 /** Of one application: bands, permutations, factors, and each vector that is read or written. */
-static double application_bytes(const precond_problem *p, const precond_run *run)
+static double application_bytes(const precond_problem *p, const precond_run *run, double columns)
 {
     enum { VALUE = 8, INDEX = 4 };
-    const double n = (double)p->n, m = run->info.m, vectors = 2 * VALUE * n, bands = 3 * VALUE * n,
+    const double n = (double)p->n, m = run->info.m, vectors = 2 * VALUE * n * columns, bands = 3 * VALUE * n,
                  factor_bytes = (VALUE + INDEX) * (double)run->info.factor_entries;
     switch (run->info.method) {
     case TRINE_PRECOND_DIAGP0:
@@ -136,7 +136,7 @@ static double application_bytes(const precond_problem *p, const precond_run *run
     case TRINE_PRECOND_MOS_A: return m * (bands + vectors) + (m + 1) * INDEX * n;
     case TRINE_PRECOND_ALT_I:
     case TRINE_PRECOND_ADI: /* a residual reads x and b, and writes; a correction reads x as well */
-        return m * (bands + vectors + 2 * INDEX * n) + (m - 1) * (matrix_bytes(p) + 4 * VALUE * n);
+        return m * (bands + vectors + 2 * INDEX * n) + (m - 1) * (matrix_bytes(p) + 2 * vectors);
     case TRINE_PRECOND_ILU0:
     case TRINE_PRECOND_ILUK:
     case TRINE_PRECOND_ILUT: return factor_bytes + 2 * vectors;
@@ -145,9 +145,10 @@ static double application_bytes(const precond_problem *p, const precond_run *run
     }
 }
 
-double precond_step_bytes(const precond_problem *p, const precond_recipe *r, const precond_run *run)
+double precond_step_bytes(const precond_problem *p, const precond_recipe *r, const precond_run *run, int64_t nrhs)
 {
-    const double vector = 8 * (double)p->n, M = r->has_precond ? application_bytes(p, run) : 0;
+    const double columns = (double)nrhs, vector = 8 * (double)p->n * columns;
+    const double M = r->has_precond ? application_bytes(p, run, columns) : 0;
     /* GMRES: two projections and subtractions in three passes over the basis, 3 j + 10 vectors in step j of a restart,
      * and the product's two; CG: its dot products and updates */
     const double vectors = r->solver == TRINE_KRYLOV_GMRES ? 1.5 * (PRECOND_RESTART - 1) + 12
@@ -221,7 +222,7 @@ static trine_status time_parts(const precond_problem *p, const precond_recipe *r
         TRY(time_steps(p, run, &host_ms));
         bench_record_add_number(record, "host_step_ms", host_ms);
     }
-    const double bytes = precond_step_bytes(p, r, run);
+    const double bytes = precond_step_bytes(p, r, run, 1);
     record->bytes = isnan(bytes) ? -1 : (int64_t)bytes;
     bench_record_add_number(record, "copy_fraction", 1e-6 * bytes / *step_ms / p->b->copy_gbs);
     if (!run->count) return TRINE_SUCCESS;

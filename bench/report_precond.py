@@ -83,8 +83,16 @@ def device_steps(records):
     """Steps on a GPU: who makes the loop, and what of the copy bandwidth they reach."""
     lines = [[f"`{r['matrix']}`", r["method"], r["chosen"], short(1e3 * r["step_ms"]), short(1e3 * r["host_step_ms"]), short(r["host_step_ms"] / r["step_ms"]), short(1e3 * r["apply_ms"] if r.get("apply_ms") else None),
               f"{100 * r['copy_fraction']:.0f} %" if r.get("copy_fraction") else "-", short(r["setup_ms"]), short(r["first_solve_ms"]), short(r["solve_ms"])]
-             for r in ok(records) if r.get("host_step_ms") and r.get("step_ms")]
+             for r in ok(records) if r.get("host_step_ms") and r.get("step_ms") and not r.get("sweep")]
     return table(["matrix", "method", "chosen", "a step, us", "by the host's loop", "times as fast", "an application, us", "of copy", "set-up, ms", "first solve, ms", "solve, ms"], lines) if lines else ""
+
+
+def loops(records):
+    """Sweep steps: what the loop on the device adds to its kernels, and the same steps by the host's loop."""
+    lines = [[f"`{r['matrix']}`", r["method"], str(r["nrhs"]), short(1e3 * r["step_ms"]), short(1e3 * r["kernels_step_ms"]), short(1e3 * (r["step_ms"] - r["kernels_step_ms"])), short(1e3 * r["host_step_ms"]),
+              short(r["host_step_ms"] / r["step_ms"]), f"{100 * r['copy_fraction']:.0f} %" if r.get("copy_fraction") else "-"]
+             for r in ok(records) if r.get("sweep") == "steps" and r.get("kernels_step_ms")]
+    return table(["matrix", "method", "right-hand sides", "a step, us", "its kernels", "above them", "by the host's loop", "times as fast", "of copy"], lines) if lines else ""
 
 
 def beside_cusparse(records):
@@ -115,6 +123,8 @@ def precond_section(records, name, save):
     text += "## Steps\n\n" + steps_table(records) + "\n"
     if device_steps(records):
         text += "## Steps on the device\n\nMicroseconds of a step, with the loop made by the device and by the host.\n\n" + device_steps(records) + "\n"
+    if loops(records):
+        text += "## Loops\n\nMicroseconds of a step, of one right-hand side and of several: by the device's loop, its kernels alone one after another in a graph, and by the host's loop, which reads in each step.\n\n" + loops(records) + "\n"
     if any(r["impl"] == "cusparse" for r in records):
         text += "## Beside cuSPARSE\n\nMilliseconds from the matrix to x; after >: out of time.\n\n" + beside_cusparse(records) + "\n"
     if claims(records):

@@ -187,7 +187,8 @@ static const struct {
 } sweeps[] = {{"main", run_main},
               {"table17", precond_table_17},
               {"histories", precond_histories},
-              {"figure40", precond_figure_40}};
+              {"figure40", precond_figure_40},
+              {"steps", precond_steps}};
 enum { N_SWEEPS = sizeof sweeps / sizeof *sweeps };
 
 trine_status bench_suite_precond(bench *b)

@@ -246,7 +246,13 @@ class Runner(unittest.TestCase):
             self.assertEqual((points[0], points[-1][0]), ((0, 1, 1), r["iterations"]))
             self.assertEqual(sorted(points), points)
             self.assertLessEqual(points[-1][1], 1e-6)
-        self.assertEqual({key for r in records + histories + covered for key in r} - set(known), set(), "not in bench/schema.json")
+        code, table, steps = bench("precond", "--sweep", "steps", "aniso2:n=24", "--nrhs", "1,3", "--methods", "diagp0,cg/none")
+        self.assertEqual(code, 0, table)
+        self.assertEqual([(r["method"], r["nrhs"], r["status"]) for r in steps], [(m, k, "ok") for m in ("diagp0", "cg/none") for k in (1, 3)])
+        for one, three in (steps[:2], steps[2:]):
+            vectors = three["bytes"] - one["bytes"]
+            self.assertTrue(one["step_ms"] > 0 and vectors > 0 and vectors % (2 * 8 * 24**2) == 0)
+        self.assertEqual({key for r in records + histories + covered + steps for key in r} - set(known), set(), "not in bench/schema.json")
         code, table, records = bench("precond", "--sweep", "levels")
         self.assertIn('suite precond has no sweep "levels"', table)
 

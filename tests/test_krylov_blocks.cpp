@@ -72,13 +72,13 @@ template <typename T, int NV> void orthogonalize_by(basis_arguments a, int64_t n
     }
     orthogonalizations++;
 }
-trine_status orthogonalize_all(struct krylov_work *w, int j, bool *done)
+trine_status orthogonalize_all(struct krylov_work *w, int j, void *z, bool *done)
 {
     const int vectors = kernel_vectors(w->plan->inner, j + 1);
     *done = vectors > 0;
     for_dtype(w->plan->inner, [&](auto number) {
         using T = decltype(number);
-        const basis_arguments a = basis_of(w, j);
+        const basis_arguments a = basis_of(w, j, z);
         if (vectors == 4) orthogonalize_by<T, 4>(a, w->nrhs);
         if (vectors == 8) orthogonalize_by<T, 8>(a, w->nrhs);
         if (vectors == 12) orthogonalize_by<T, 12>(a, w->nrhs);

@@ -44,7 +44,7 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_combine(w, w->d, C_OMEGA, s_hat, C_ONE, w->d);
     krylov_combine(w, p, C_BETA, p, C_ONE, r);
     krylov_combine(w, p, C_MINUS_BETA_OMEGA, v, C_ONE, p);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
+    TRY(krylov_end_body(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
     w->steps++;
     TRY(krylov_report(w, NULL));
 done:

@@ -16,13 +16,23 @@ static void project(struct krylov_work *w, int j)
     for (int k = 0; k <= j; k++) krylov_dot(w, k, w->V[k], w->V[j + 1]);
 }
 
+/** Z[j] = M V[j], or where that stands; M a diagonal on the right is applied in the pass that makes V[j]. Known
+ *  solutions need the room meanwhile. NULL: it is not, or the cycle ends before. */
+static void *made_beside(const struct krylov_work *w, int j)
+{
+    const krylov_parameters *p = &w->plan->parameters;
+    if (!krylov_has_diagonal(w) || p->is_left || w->has_errors || j >= p->restart) return NULL;
+    return w->Z[is_flexible(w) ? j : 0];
+}
+
 static trine_status orthogonalize(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
     bool done = false;
+    void *z = made_beside(w, j + 1);
     if (w->plan->backend->orthogonalize) {
         w->is_fresh = false;
-        TRY(w->plan->backend->orthogonalize(w, j, &done));
+        TRY(w->plan->backend->orthogonalize(w, j, z, &done));
         if (done) return TRINE_SUCCESS;
     }
     project(w, j);
@@ -34,6 +44,7 @@ static trine_status orthogonalize(struct krylov_work *w, int j)
     krylov_dot(w, 0, w->V[j + 1], w->V[j + 1]);
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_ROTATE, j));
     krylov_combine(w, w->V[j + 1], C_NORMALIZE, w->V[j + 1], C_ZERO, NULL);
+    if (z) TRY(krylov_then_M(w, KRYLOV_RUNNING, w->V[j + 1], z));
     TRY(krylov_run(w, KRYLOV_RUNNING));
 done:
     return status;
@@ -43,6 +54,11 @@ done:
 static trine_status start(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
+    void *z = made_beside(w, 0);
+    if (z) {
+        TRY(krylov_then_M(w, KRYLOV_RUNNING, w->V[0], z));
+        return krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_START, 0);
+    }
     if (!w->plan->parameters.is_left) return krylov_do(w, KRYLOV_GMRES_START, KRYLOV_RUNNING, 0);
     TRY(krylov_apply_M(w, KRYLOV_RUNNING, w->V[0], w->Z[0]));
     krylov_combine(w, w->V[0], C_ONE, w->Z[0], C_ZERO, NULL);
@@ -79,8 +95,9 @@ static trine_status step(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
     const bool has_M = w->plan->parameters.has_M;
-    void *z;
-    TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
+    void *z = made_beside(w, j);
+    if (z) TRY(krylov_apply_A(w, KRYLOV_RUNNING, z, w->V[j + 1]));
+    else TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
     TRY(orthogonalize(w, j));
     w->steps++;
     TRY(krylov_report(w, krylov_form_gmres));

@@ -35,7 +35,7 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_combine(w, w->d, C_D, u.last_w, C_ONE, w->d);
     krylov_dot(w, 0, u.last_w, u.last_w);
     if (has_M) krylov_dot(w, 1, u.z, u.z);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_ADVANCE, 0));
+    TRY(krylov_end_body(w, KRYLOV_RUNNING, KRYLOV_MINRES_ADVANCE, 0));
     w->steps++;
     TRY(krylov_report(w, NULL));
 done:

@@ -45,6 +45,7 @@ typedef struct {
     unsigned flags;    /* columns that have all of them */
     krylov_step then;  /* what they do after it */
     int j;
+    bool ends_body;    /* of a loop */
     int count;
     krylov_instruction *instructions;
 } krylov_program;
@@ -71,9 +72,9 @@ struct krylov_backend {
     size_t (*scratch_bytes)(const struct trine_krylov_s *plan, int64_t nrhs, int sums);
     /** Pass after pass: instruction after instruction for each element; then the sums, and the step that follows. */
     trine_status (*run)(struct krylov_work *work, const krylov_program *programs, int count);
-    /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that.
-     *  NULL, or *done false: by programs. */
-    trine_status (*orthogonalize)(struct krylov_work *work, int j, bool *done);
+    /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that; z
+     *  not NULL: and z = M V[j + 1], M a diagonal. NULL, or *done false: by programs. */
+    trine_status (*orthogonalize)(struct krylov_work *work, int j, void *z, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
     /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
@@ -84,7 +85,7 @@ struct krylov_backend {
 };
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
-trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, bool *done);
+trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, void *z, bool *done);
 
 /* -------------------------------------------------------------------- plan */
 
@@ -116,25 +117,27 @@ struct krylov_work {
     void *host;                 /* a block of host memory */
     bool records;               /* what is done is recorded, not done */
     void *recording;            /* the recorder's; NULL: there is none */
-    const void *turn_from;      /* meanwhile, what an M whose turn it is reads and writes */
+    uint64_t condition, taken; /* of the next body of the loop around, and of this one, which the last launch of it */
+    bool has_decided; /* may set, and does */
+    const void *turn_from; /* meanwhile, what an M whose turn it is reads and writes */
     void *turn_to;
-    int64_t recorded_nrhs;      /* of what was recorded */
+    int64_t recorded_nrhs; /* of what was recorded */
     bool recorded_guess;
     trine_work A, inner_A, *M;
-    void *b, *x, *best, *r;     /* of the outer precision */
-    void **V, **Z;              /* of the inner one: GMRES's basis; FGMRES's M v, others' vectors */
-    void *d, *kept;             /* correction of a cycle, and the best one */
-    int vectors;                /* in V */
-    krylov_column *columns;     /* where the host reads them */
+    void *b, *x, *best, *r; /* of the outer precision */
+    void **V, **Z; /* of the inner one: GMRES's basis; FGMRES's M v, others' vectors */
+    void *d, *kept; /* correction of a cycle, and the best one */
+    int vectors; /* in V */
+    krylov_column *columns; /* where the host reads them */
     krylov_column *own_columns; /* where steps are taken; on the CPU the same */
-    bool is_fresh;              /* what the host reads is how they are */
-    int64_t *reported;          /* steps of each that the monitor has seen */
+    bool is_fresh; /* what the host reads is how they are */
+    int64_t *reported; /* steps of each that the monitor has seen */
     krylov_program program[KRYLOV_MOST_PASSES]; /* passes that are complete, and the one that is put together */
     int passes;
     int most_instructions, most_sums;
-    void *scratch;              /* the backend's */
-    int64_t steps;              /* of all cycles: whose turn it is of M's that alternate */
-    trine_status failure;       /* the first one of a solve, which it returns in the end */
+    void *scratch; /* the backend's */
+    int64_t steps; /* of all cycles: whose turn it is of M's that alternate */
+    trine_status failure; /* the first one of a solve, which it returns in the end */
     char sentence[512];
 };
 
@@ -167,6 +170,8 @@ trine_status krylov_run(struct krylov_work *w, unsigned flags);
 trine_status krylov_run_outer(struct krylov_work *w, unsigned flags);
 /** The same, and then a step of these columns. */
 trine_status krylov_run_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
+/** The same at the end of a body of krylov_loop. */
+trine_status krylov_end_body(struct krylov_work *w, unsigned flags, krylov_step step, int j);
 /** The same, where another program of these columns comes next and nothing between: a GPU then has one launch for both. */
 void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
 /** A step alone. */
@@ -178,6 +183,8 @@ trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body);
 /** y := A x and y := M x, for the span of running columns (or those of the cycle). */
 trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
+/** Is M a diagonal, always the same one? */
+bool krylov_has_diagonal(const struct krylov_work *w);
 /** y := M x, behind what was put together: in the same pass if M is a diagonal. */
 trine_status krylov_then_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
 /** y := A M x with *z = M x; with M on the left y := M A x with *z = x. room takes what stands between. */

@@ -39,6 +39,7 @@ static void end_pass(struct krylov_work *w, trine_dtype t, unsigned flags, krylo
     p->flags = flags;
     p->then = then;
     p->j = j;
+    p->ends_body = false;
     if (then) w->is_fresh = false;
 }
 void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j)
@@ -49,12 +50,22 @@ void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j)
     w->program[w->passes].count = 0;
 }
 
-static trine_status run(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
+static trine_status run_passes(struct krylov_work *w)
 {
-    end_pass(w, t, flags, then, j);
     const trine_status status = w->plan->backend->run(w, w->program, w->passes);
     forget_programs(w);
     return status;
+}
+static trine_status run(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
+{
+    end_pass(w, t, flags, then, j);
+    return run_passes(w);
+}
+trine_status krylov_end_body(struct krylov_work *w, unsigned flags, krylov_step step, int j)
+{
+    end_pass(w, w->plan->inner, flags, step, j);
+    w->program[w->passes - 1].ends_body = true;
+    return run_passes(w);
 }
 trine_status krylov_run(struct krylov_work *w, unsigned flags)
 {
@@ -145,10 +156,15 @@ trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x
     return w->plan->backend->recorder->take_turns(w, m, apply_turn);
 }
 
+bool krylov_has_diagonal(const struct krylov_work *w)
+{
+    return w->plan->parameters.has_M && w->plan->parameters.m == 1 && w->plan->M[0]->diagonal;
+}
+
 trine_status krylov_then_M(struct krylov_work *w, unsigned flags, const void *x, void *y)
 {
     const trine_op M = w->plan->M[0];
-    if (w->plan->parameters.m == 1 && M->diagonal) {
+    if (krylov_has_diagonal(w)) {
         add(w, (krylov_instruction){
                    .kind = M->divides ? KRYLOV_DIVIDE : KRYLOV_MULTIPLY, .y = y, .x = x, .z = M->diagonal});
         return TRINE_SUCCESS;

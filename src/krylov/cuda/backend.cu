@@ -1,4 +1,5 @@
 /* Programs and steps on a GPU: launches, and what the host reads. */
+#include "core/gpu_condition.cuh"
 #include "core/gpu_launch.cuh"
 #include "core/gpu_limits.h"
 #include "krylov/cuda/program.cuh"
@@ -50,7 +51,10 @@ trine_status run(struct krylov_work *w, const krylov_program *programs, int coun
     program_arguments a = arguments_of(w);
     int saved;
     if (!w->nrhs) return TRINE_SUCCESS;
+    const decision decides = decision_of(w, programs[count - 1].ends_body);
+    w->has_decided = w->has_decided || decides.condition;
     trine_device_enter(w->plan->base.ctx, &saved);
+    a.decides = decides;
     if (count > 1 && can_meet(w, a) && add_passes(&a, programs, count)) {
         status = launch(w, programs->dtype, true, a);
         goto done;
@@ -59,6 +63,7 @@ trine_status run(struct krylov_work *w, const krylov_program *programs, int coun
         for (int k = 0; k < programs[i].count;) {
             a.passes = 0;
             k = add_pass(&a, &programs[i], k);
+            a.decides.condition = i + 1 == count && k == programs[i].count ? decides.condition : 0;
             TRY(launch(w, programs[i].dtype, false, a));
         }
 done:

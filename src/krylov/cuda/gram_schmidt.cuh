@@ -2,8 +2,7 @@
  * its projections; what is left then and its norm; the division by it. Each phase is a pass over the vectors, in which
  * a thread has all vectors' elements of a few rows in registers: so the basis is read three times. Phases of a
  * cooperative launch are divided by meetings of the blocks of a column, of which the last one to come adds up the sums;
- * else each phase is a launch. Every second phase goes through the rows from their end: what the one before has read
- * last is still in the cache. Names no runtime, so that tests run it on a CPU. */
+ * else each phase is a launch. Names no runtime, so that tests run it on a CPU. */
 #ifndef TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 #define TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 
@@ -19,7 +18,10 @@ struct basis_arguments {
     meeting *meetings;
     krylov_sum *partials; /* of a column: for each vector those of all chunks */
     const void *basis[MOST_BASIS];
-    void *w;
+    void *w, *z;          /* z NULL: no M */
+    const void *diagonal; /* of M, or of its inverse */
+    bool divides;
+    decision decides;
     int64_t n, stride, items; /* items: a chunk of a column */
     int j, chunks, vectors; /* vectors: that the partial sums of a column have room for */
     int first, last;        /* phases */
@@ -130,10 +132,8 @@ template <typename T, int NV> struct chunk_pass {
     {
         constexpr int SUMS = PHASE == MEASURE ? 1 : NV, PIECES = PHASE == MEASURE ? 1 : PARTS;
         const int count = a.j + 1;
-        const int64_t steps = (units() - chunk + a.chunks - 1) / a.chunks;
         double sum[PIECES * SUMS] = {};
-        for (int64_t s = 0; s < steps; s++) {
-            const int64_t u = chunk + (PHASE % 2 ? steps - 1 - s : s) * a.chunks;
+        for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
             rows v[NV], *const to = (rows *)(w() + row);
@@ -222,6 +222,14 @@ template <typename T, int NV> struct chunk_pass {
                 if constexpr (scalar<T>::is_complex) mine.of[i] = {f * mine.of[i].x, f * mine.of[i].y};
                 else mine.of[i] = f * mine.of[i];
             *(rows *)(w() + row) = mine;
+            if (!a.z) continue;
+            const T *d = (const T *)a.diagonal + row;
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {
+                const T entry = row + i < a.n ? d[i] : one_of<T>();
+                mine.of[i] = a.divides ? mine.of[i] / entry : mine.of[i] * entry;
+            }
+            *(rows *)((T *)a.z + column * a.stride + row) = mine;
         }
     }
 };
@@ -280,9 +288,10 @@ __device__ void end_phase(const basis_arguments &a, int64_t column, int phase, r
     if (me == 0) m->arrived = 0;
     __threadfence();
     __syncthreads();
-    if (phase == MEASURE && a.last == MEASURE) rotate(c, &a.parameters, a.j, room);
-    if (phase == NORMALIZE && a.first < NORMALIZE) rotate(c, &a.parameters, a.j, room);
+    if (phase == NORMALIZE && me == 0) decide_after(a.decides, c);
     if (me == 0) *(volatile unsigned *)&m->passed = phase == a.last ? 0 : (unsigned)phase + 1;
+    /* meanwhile the others divide; nobody looks at flags before this block ends that phase, too */
+    if (phase == MEASURE) rotate(c, &a.parameters, a.j, room);
 }
 
 /* -------------------------------------------------------------------------- the kernel */
@@ -294,8 +303,12 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
     int k = 0;
     for (int64_t item = blockIdx.x; item < whole.items; item += gridDim.x, k++) {
         const int64_t column = item / whole.chunks;
-        if (whole.first < whole.last ? !(active >> k & 1) : !(whole.columns[column].flags & KRYLOV_RUNNING)) continue;
         const int me = (int)threadIdx.x;
+        if (whole.first < whole.last ? !(active >> k & 1) : !(whole.columns[column].flags & KRYLOV_RUNNING)) {
+            if (PHASE == NORMALIZE && me == 0 && item % whole.chunks == 0)
+                decide_after(whole.decides, &whole.columns[column]);
+            continue;
+        }
         const krylov_column *c = &whole.columns[column];
         meeting *m = &whole.meetings[column];
         if (PHASE > whole.first) wait_for_count(&m->passed, PHASE);
@@ -345,7 +358,7 @@ int kernel_vectors(trine_dtype t, int count)
 }
 
 /** For V[j + 1], in all phases; a.chunks and a.items are the kernel's. */
-basis_arguments basis_of(const struct krylov_work *w, int j)
+basis_arguments basis_of(const struct krylov_work *w, int j, void *z)
 {
     basis_arguments a = {};
     a.parameters = w->plan->parameters;
@@ -354,6 +367,8 @@ basis_arguments basis_of(const struct krylov_work *w, int j)
     a.partials = (krylov_sum *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
     for (int k = 0; k <= j; k++) a.basis[k] = w->V[k];
     a.w = w->V[j + 1];
+    a.z = z;
+    if (z) a.diagonal = w->plan->M[0]->diagonal, a.divides = w->plan->M[0]->divides;
     a.n = w->plan->base.n, a.stride = w->stride;
     a.j = j;
     a.vectors = w->most_sums < MOST_BASIS ? w->most_sums : MOST_BASIS;

@@ -20,16 +20,9 @@ struct recording {
     gpuGraphExec_t ready;
 };
 
-/** No solve decides so often: what goes round all the same ends here, and is told. */
-uint64_t most_decisions(const struct krylov_work *w)
-{
-    const uint64_t of_a_column = 6 * (uint64_t)w->plan->parameters.max_steps + 64, most = UINT64_MAX / 8;
-    return of_a_column < most / (uint64_t)w->nrhs ? of_a_column * (uint64_t)w->nrhs : most;
-}
-
 /** Is there a column that runs? One block. */
-__global__ void decide(gpuCondition condition, krylov_column *columns, int64_t nrhs, unsigned long long *decisions,
-                       unsigned long long most)
+__global__ void decide(gpuCondition condition, gpuCondition taken, krylov_column *columns, int64_t nrhs,
+                       unsigned long long *decisions, unsigned long long most)
 {
     const bool is_over = *decisions >= most;
     bool mine = false;
@@ -37,26 +30,18 @@ __global__ void decide(gpuCondition condition, krylov_column *columns, int64_t n
         krylov_column *c = &columns[i];
         if (!(c->flags & KRYLOV_RUNNING)) continue;
         mine = !is_over;
-        if (!is_over) continue;
-        krylov_choose_x(c, INFINITY);
-        krylov_end(c, TRINE_OUTCOME_MAX_ITERATIONS);
+        if (is_over) end_too_late(c);
     }
     const bool any = __syncthreads_or(mine);
     if (threadIdx.x) return;
     ++*decisions;
+    if (taken) set_condition(taken, false);
     set_condition(condition, any);
 }
 
-/** Of a solve. */
-enum { DECISIONS, TURNS, COUNTERS };
-unsigned long long *counters_of(const struct krylov_work *w)
+trine_status launch_decide(struct krylov_work *w, gpuCondition condition, gpuCondition taken)
 {
-    return (unsigned long long *)((char *)w->scratch + counters_at(w->base.max_nrhs));
-}
-
-trine_status launch_decide(struct krylov_work *w, gpuCondition condition)
-{
-    decide<<<1, THREADS_THAT_DECIDE, 0, (gpuStream_t)w->stream>>>(condition, w->own_columns, w->nrhs,
+    decide<<<1, THREADS_THAT_DECIDE, 0, (gpuStream_t)w->stream>>>(condition, taken, w->own_columns, w->nrhs,
                                                                   counters_of(w) + DECISIONS, most_decisions(w));
     return GPU_LAUNCHED("decide");
 }
@@ -90,21 +75,6 @@ done:
     return status;
 }
 
-/** What contents(condition) puts there, if a column runs then, and again as long as one does, if `repeats`: it sets the
- *  condition then. */
-template <class Contents> trine_status record_conditional(struct krylov_work *w, bool repeats, Contents contents)
-{
-    trine_status status = TRINE_SUCCESS;
-    gpuCondition condition;
-    gpuGraph_t part;
-    TRY(GPU(new_condition((gpuStream_t)w->stream, &condition)));
-    TRY(launch_decide(w, condition));
-    TRY(GPU(add_conditional((gpuStream_t)w->stream, condition, repeats, &part)));
-    TRY(record_part(w, part, [=] { return contents(condition); }));
-done:
-    return status;
-}
-
 /** For measurements: the steps of a solve that takes as many as it may, one after another, with no condition. */
 trine_status unroll(struct krylov_work *w, int period, krylov_body body)
 {
@@ -119,15 +89,50 @@ trine_status unroll(struct krylov_work *w, int period, krylov_body body)
     return status;
 }
 
+/** The body number j, which leaves the condition of the next one set if a column runs, and its own not. */
+trine_status record_body(struct krylov_work *w, int j, krylov_body body, gpuCondition own, gpuCondition next)
+{
+    w->condition = next;
+    w->taken = own == next ? 0 : own;
+    w->has_decided = false;
+    trine_status status = body(w, j);
+    if (!status && !w->has_decided) status = launch_decide(w, next, w->taken);
+    return status;
+}
+
+/** A node that repeats, of a body and then nodes of the others. A body after which no column runs is the last one: the
+ *  conditions of those behind it are not set, and the one of the whole is not either. */
 trine_status loop(struct krylov_work *w, int period, krylov_body body)
 {
     if (w->plan->unrolls) return unroll(w, period, body);
-    return record_conditional(w, true, [=](gpuCondition again) {
-        trine_status status = body(w, 0);
-        for (int j = 1; !status && j < period; j++)
-            status = record_conditional(w, false, [=](gpuCondition) { return body(w, j); });
-        return status ? status : launch_decide(w, again);
-    });
+    trine_status status = TRINE_SUCCESS;
+    const uint64_t around = w->condition, around_taken = w->taken;
+    gpuCondition again;
+    gpuGraph_t whole;
+    TRY(GPU(new_condition((gpuStream_t)w->stream, &again)));
+    TRY(launch_decide(w, again, 0));
+    TRY(GPU(add_conditional((gpuStream_t)w->stream, again, true, &whole)));
+    TRY(record_part(w, whole, [=] {
+        trine_status status = TRINE_SUCCESS;
+        gpuCondition own = again, next;
+        for (int j = 0; j < period; j++, own = next) {
+            gpuGraph_t part;
+            next = again;
+            if (j + 1 < period) TRY(GPU(new_condition((gpuStream_t)w->stream, &next)));
+            if (j) {
+                TRY(GPU(add_conditional((gpuStream_t)w->stream, own, false, &part)));
+                TRY(record_part(w, part, [=] { return record_body(w, j, body, own, next); }));
+            } else {
+                TRY(record_body(w, j, body, own, next));
+            }
+        }
+done:
+        return status;
+    }));
+done:
+    w->condition = around, w->taken = around_taken;
+    w->has_decided = false;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------- turns */

@@ -1,4 +1,5 @@
 /* Orthogonalization on a GPU: launches of gram_schmidt.cuh. */
+#include "core/gpu_condition.cuh"
 #include "core/gpu_launch.cuh"
 #include "core/gpu_limits.h"
 #include "krylov/cuda/gram_schmidt.cuh"
@@ -51,19 +52,23 @@ template <typename T> launcher launcher_of(int vectors)
 
 } // namespace
 
-trine_status krylov_cuda_orthogonalize(struct krylov_work *w, int j, bool *done)
+trine_status krylov_cuda_orthogonalize(struct krylov_work *w, int j, void *z, bool *done)
 {
     static launcher (*const of_dtype[])(int) = {nullptr, launcher_of<float>, launcher_of<double>,
                                                 launcher_of<complex_of<float>>, launcher_of<complex_of<double>>};
     trine_status status = TRINE_SUCCESS;
     gpu_limits limits;
+    basis_arguments basis;
     int saved;
     const int vectors = kernel_vectors(w->plan->inner, j + 1);
     *done = vectors > 0;
     if (!*done) return TRINE_SUCCESS;
     trine_device_enter(w->plan->base.ctx, &saved);
     TRY(trine_gpu_limits(&limits));
-    TRY(of_dtype[w->plan->inner](vectors)(basis_of(w, j), w->nrhs, limits, (gpuStream_t)w->stream));
+    basis = basis_of(w, j, z);
+    basis.decides = decision_of(w, true);
+    w->has_decided = w->has_decided || basis.decides.condition;
+    TRY(of_dtype[w->plan->inner](vectors)(basis, w->nrhs, limits, (gpuStream_t)w->stream));
 done:
     trine_device_leave(w->plan->base.ctx, saved);
     return status;

@@ -36,6 +36,15 @@ struct meeting {
     unsigned run, unused;     /* passes of programs that are done, of all launches of several */
     double factor;            /* 1 / norm of the new vector */
 };
+/** What the last launch of a loop's body does: decides whether there is another body, as soon as all columns have told
+ *  it whether they run. */
+struct decision {
+    uint64_t condition, taken;     /* of the next body, and of this one if that is another; 0: not here */
+    unsigned long long *decisions; /* and the other counters */
+    unsigned long long most;
+    int64_t columns;
+};
+
 /** A pass of a launch: operations up to `end`. */
 struct pass_arguments {
     int end, dots;
@@ -52,6 +61,7 @@ struct program_arguments {
     krylov_sum *partials; /* of a column: for each dot those of all chunks */
     unsigned *arrived;    /* blocks of each column */
     meeting *meetings;
+    decision decides;
     int64_t n, stride, chunk_rows;
     int passes, most_dots, chunks;
 };
@@ -84,6 +94,49 @@ size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
                   of_a_basis = (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
     return counter_bytes(nrhs) +
            (size_t)(nrhs * (of_programs > of_a_basis ? of_programs : of_a_basis)) * sizeof(krylov_sum);
+}
+
+/** Of a solve. */
+enum { DECISIONS, TURNS, REPORTS, COUNTERS };
+unsigned long long *counters_of(const struct krylov_work *w)
+{
+    return (unsigned long long *)((char *)w->scratch + counters_at(w->base.max_nrhs));
+}
+/** No solve decides so often: what goes round all the same ends here, and is told. */
+uint64_t most_decisions(const struct krylov_work *w)
+{
+    const uint64_t of_a_column = 6 * (uint64_t)w->plan->parameters.max_steps + 64, most = UINT64_MAX / 8;
+    return of_a_column < most / (uint64_t)w->nrhs ? of_a_column * (uint64_t)w->nrhs : most;
+}
+
+/** So. */
+__device__ void end_too_late(krylov_column *c)
+{
+    krylov_choose_x(c, INFINITY);
+    krylov_end(c, TRINE_OUTCOME_MAX_ITERATIONS);
+}
+/** One thread of each column. Where no runtime is named, a test decides. */
+__device__ void decide_after(const decision &d, krylov_column *c)
+{
+    if (!d.condition) return;
+    const bool is_over = *(volatile unsigned long long *)&d.decisions[DECISIONS] >= d.most,
+               runs = c->flags & KRYLOV_RUNNING;
+    if (is_over && runs) end_too_late(c);
+#ifdef TRINE_CORE_GPU_CONDITION_CUH
+    unsigned long long reports = 1ull << 32 | (runs && !is_over);
+    if (d.columns > 1) reports += atomicAdd(&d.decisions[REPORTS], reports);
+    if ((int64_t)(reports >> 32) < d.columns) return;
+    d.decisions[REPORTS] = 0;
+    d.decisions[DECISIONS]++;
+    if (d.taken) set_condition(d.taken, false);
+    set_condition(d.condition, (uint32_t)reports != 0);
+#endif
+}
+/** For the last launch of a body. */
+decision decision_of(const struct krylov_work *w, bool ends_body)
+{
+    if (!w->records || !ends_body) return {};
+    return {w->condition, w->taken, counters_of(w), most_decisions(w), w->nrhs};
 }
 
 /* ------------------------------------------------------------------ arithmetic */
@@ -408,7 +461,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
         const int first = pass ? a.pass[pass - 1].end : 0;
         if (pass) wait_for_count(run, before + (unsigned)pass);
         /* flags change when all blocks have ended a pass */
-        if ((*(const volatile unsigned *)&c->flags & p.flags) != p.flags) return;
+        if ((*(const volatile unsigned *)&c->flags & p.flags) != p.flags) {
+            if (me == 0 && chunk == 0) decide_after(a.decides, c);
+            return;
+        }
         if (first + me < p.end) {
             const operation &o = a.operations[first + me];
             wanted[first + me] = is_wanted(o, c);
@@ -447,7 +503,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
         if (p.then) {
             krylov_column *const here = column_in_shared_memory();
             copy_column(here, c);
-            if (me == 0) take_step(p.then, here, &a.parameters, p.j);
+            if (me == 0) {
+                take_step(p.then, here, &a.parameters, p.j);
+                if (pass + 1 == a.passes) decide_after(a.decides, here);
+            }
             __syncthreads();
             copy_column(c, here);
         }
