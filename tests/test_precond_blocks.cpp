@@ -1,4 +1,4 @@
-// The kernels of src/precond/cuda/adapt.cuh run by an emulator of blocks, where there is no GPU: MOS_A's construction on
+// The kernels of src/precond/cuda/adapt.cuh and graph.cuh run by an emulator of blocks, where there is no GPU: MOS_A's construction on
 // the paths that the CPU has found, beside the CPU's factors, and the graphs of B_l beside plain loops.
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,12 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
     return __atomic_fetch_add(p, a, __ATOMIC_RELAXED);
 }
 
+static inline double __dmul_rn(double a, double b) { return a * b; }
+static inline double __dadd_rn(double a, double b) { return a + b; }
+static inline double __dsqrt_rn(double a) { return sqrt(a); }
+
 #include "precond/cuda/adapt.cuh"
+#include "precond/cuda/graph.cuh"
 
 #include <trine/precond.h>
 
@@ -239,7 +244,7 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     std::vector<unsigned long long> missing(n + 1), extra(n + 1);
     std::vector<int64_t> rows(n + 1), missing_before(n + 1), extra_before(n + 1);
     std::vector<int32_t> filled(n);
-    for (int64_t at = 0; at < n * ADAPT_ROW_LANES; at++) count_missing{view, missing.data(), extra.data()}(at);
+    for (int64_t at = 0; at < n * GRAPH_LANES; at++) count_missing{view, missing.data(), extra.data()}(at);
     for (int64_t i = 0; i < n; i++) {
         missing_before[i + 1] = missing_before[i] + (int64_t)missing[i];
         extra_before[i + 1] = extra_before[i] + (int64_t)extra[i];
@@ -249,7 +254,7 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     for (int64_t i = 0; i < n; i++) rows[i + 1] = rows[i] + counts[i];
     const size_t all = (size_t)missing_before[n];
     std::vector<int32_t> keys(all), sources(all), order(all), sorted(all);
-    for (int64_t at = n * ADAPT_ROW_LANES - 1; at >= 0; at--) /* any order of threads */
+    for (int64_t at = n * GRAPH_LANES - 1; at >= 0; at--) /* any order of threads */
         list_missing{view, missing_before.data(), filled.data(), keys.data(), sources.data()}(at);
     for (size_t k = 0; k < all; k++) order[k] = (int32_t)k;
     std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return keys[x] < keys[y]; });
@@ -257,9 +262,9 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     std::vector<int64_t> begin(n), end(n);
     std::vector<int32_t> columns(rows[n]);
     std::vector<R> weights(rows[n]);
-    for (int64_t at = 0; at < n * ADAPT_ROW_LANES; at++)
-        merge_row<T>{view,         B.values.data(), d.data(),   extra_before.data(), rows.data(),
-                     sorted.data(), begin.data(),   end.data(), columns.data(),      weights.data()}(at);
+    for (int64_t at = 0; at < n * GRAPH_LANES; at++)
+        merge_row<T>{view,        B.values.data(), d.data(),     nullptr,    extra_before.data(), rows.data(),
+                     sorted.data(), begin.data(),    end.data(), columns.data(), weights.data()}(at);
     for (int64_t i = 0; i < n; i++) {
         CHECK(end[i] - begin[i] == (int64_t)expected[i].size());
         int64_t k = begin[i];
@@ -300,6 +305,7 @@ template <typename T> void compare(trine_context ctx, const setting &s)
 
     construction<T> gpu(A, s.most);
     matrix<T> B = A;
+    compare_graph(A, std::vector<T>((size_t)s.n, one_of<T>()));
     for (int l = 0; l < s.m; l++) {
         bands<T> expected(s.n), f(s.n);
         OK(trine_precond_get_factor(p, l, expected.a.data(), expected.b.data(), expected.c.data(),

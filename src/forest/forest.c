@@ -183,7 +183,7 @@ trine_status forest_create_open(trine_context ctx, trine_forest *out, trine_dtyp
     f->graph.entries = entries;
     f->graph.longest = longest;
     TRY(make_open(f));
-    if (!ctx->is_tally) TRY(trine_device_fill_async(ctx, f->absent, 0, (size_t)n, ctx->stream));
+    if (!ctx->is_tally && n) TRY(trine_device_fill_async(ctx, f->absent, 0, (size_t)n, ctx->stream));
 done:
     if (ctx->is_tally) {
         const trine_memory told = {.host_kept = sizeof counted,

@@ -2,12 +2,11 @@
  * the host solves exactly, send the whole numeric there. */
 #include <string.h>
 
-#include "forest/forest.h"
 #include "precond/paths.h"
 
 struct adaption_on_device {
     struct precond_device_adaption gpu;
-    trine_forest forest;             /* of B_l, l > 0; NULL: there is but one factor */
+    struct precond_graph graph;      /* of B_l, l > 0, where there are several factors */
     int rooms;                       /* for B_l */
     int64_t bytes;
 };
@@ -63,25 +62,6 @@ done:
     return status;
 }
 
-/** For forests of B_l, l > 0. */
-static trine_status analyse_graphs(trine_precond p, struct adaption_on_device *d, int64_t most)
-{
-    trine_status status = TRINE_SUCCESS;
-    struct precond_device_adaption *g = &d->gpu;
-    const int64_t n = p->base.n;
-    size_t bytes = 0;
-    TRY(forest_create_open(p->base.ctx, &d->forest, p->base.dtype, n, 2 * (most - n), 2 * paths_of(p)->longest));
-    TRY(GET(p, g->missing, n + 1));
-    TRY(GET(p, g->extra, n + 1));
-    TRY(GET(p, g->rows, n + 1));
-    TRY(GET(p, g->filled, n));
-    TRY(precond_device_adapt_of(p)->graph_scratch(n, most - n, &bytes));
-    g->scratch_bytes = bytes;
-    TRY(get(p, (int64_t)bytes, 1, &g->scratch));
-done:
-    return status;
-}
-
 trine_status precond_adapt_device_analyse(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -115,19 +95,9 @@ trine_status precond_adapt_device_analyse(trine_precond p)
         TRY(GET(p, g->to[k].columns, most));
         TRY(get(p, most, size, &g->to[k].values));
     }
-    if (s->capacity > 1 && n) TRY(analyse_graphs(p, d, most));
+    if (s->capacity > 1) TRY(precond_graph_of_any(p, most - n, s->longest, &d->graph));
 done:
     return status;
-}
-
-static void free_lists(trine_precond p, struct precond_device_adaption *g)
-{
-    for (int k = 0; k < 2; k++) {
-        trine_free(p->base.ctx, TRINE_DEVICE, g->keys[k]);
-        trine_free(p->base.ctx, TRINE_DEVICE, g->sources[k]);
-        g->keys[k] = g->sources[k] = NULL;
-    }
-    g->listed = 0;
 }
 
 void precond_adapt_device_release(trine_precond p)
@@ -136,62 +106,24 @@ void precond_adapt_device_release(trine_precond p)
     if (!d) return;
     struct precond_device_adaption *g = &d->gpu;
     void *arrays[] = {g->room,  g->list,    g->position, g->before, g->after, g->centre, g->maps,
-                      g->start, g->last,    g->bad,      g->diagonal, g->sums, g->parts, g->missing,
-                      g->extra, g->rows,    g->filled,   g->scratch};
+                      g->start, g->last,    g->bad,      g->diagonal, g->sums, g->parts};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
     for (int k = 0; k < 2; k++) {
         trine_free(p->base.ctx, TRINE_DEVICE, g->to[k].ends);
         trine_free(p->base.ctx, TRINE_DEVICE, g->to[k].columns);
         trine_free(p->base.ctx, TRINE_DEVICE, g->to[k].values);
     }
-    free_lists(p, g);
-    trine_forest_destroy(&d->forest);
+    precond_free_graph(p, &d->graph);
     trine_free(p->base.ctx, TRINE_HOST, d);
 }
 
 int64_t precond_adapt_device_memory(trine_precond p)
 {
     const struct adaption_on_device *d = paths_of(p)->adapting;
-    return !d ? 0 : d->bytes + (d->forest ? d->forest->info.bytes : 0);
+    return d ? d->bytes + precond_graph_bytes(&d->graph) : 0;
 }
 
 /* ----------------------------------------------------------------- numeric */
-
-/** Room for so many entries that have none opposite. */
-static trine_status make_lists(trine_precond p, struct precond_device_adaption *g, int64_t count)
-{
-    trine_status status = TRINE_SUCCESS;
-    if (count <= g->listed) return TRINE_SUCCESS;
-    free_lists(p, g);
-    for (int k = 0; k < 2; k++) {
-        TRY(trine_alloc(p->base.ctx, TRINE_DEVICE, (size_t)count * sizeof(int32_t), (void **)&g->keys[k]));
-        TRY(trine_alloc(p->base.ctx, TRINE_DEVICE, (size_t)count * sizeof(int32_t), (void **)&g->sources[k]));
-    }
-    g->listed = count;
-done:
-    return status;
-}
-
-/** The graph of diagp1(B)^-1 B. */
-static trine_status make_graph(trine_precond p, const struct precond_device_rows *B)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = p->base.ctx;
-    struct adaption_on_device *d = paths_of(p)->adapting;
-    struct precond_device_adaption *g = &d->gpu;
-    const struct precond_device_adapt *device = precond_device_adapt_of(p);
-    const struct forest_graph *f = &d->forest->graph;
-    const struct precond_device_graph graph = {f->begin, f->end, f->columns, f->weights};
-    int64_t missing = 0;
-    TRY(device->count_graph(p, B, g, ctx->stream));
-    TRY(trine_device_synchronize(ctx, ctx->stream));
-    TRY(trine_copy(ctx, &missing, TRINE_HOST, g->missing + p->base.n, TRINE_DEVICE, sizeof missing));
-    TRY(make_lists(p, g, missing));
-    TRY(device->fill_graph[p->base.dtype](p, B, g, missing, &graph, ctx->stream));
-    TRY(forest_open_is_filled(d->forest, ctx->stream));
-done:
-    return status;
-}
 
 /** The paths of B's forest. */
 static trine_status find_paths(trine_precond p, int l, const struct precond_device_rows *B)
@@ -202,16 +134,12 @@ static trine_status find_paths(trine_precond p, int l, const struct precond_devi
     const struct precond_device_numeric *device = precond_device_numeric_of(p);
     const trine_dtype t = p->base.dtype;
     void *stream = p->base.ctx->stream;
-    trine_forest forest = l ? d->forest : s->forest;
+    struct precond_graph *graph = l ? &d->graph : &s->device.graph;
     trine_forest_arrays arrays;
-    if (l) {
-        TRY(make_graph(p, B));
-    } else {
-        TRY(device->diagonal[t](p, B, TRINE_PRECOND_DIAGP1, d->gpu.diagonal, stream));
-        TRY(device->scale[t](p, B, d->gpu.diagonal, NULL, s->device.weights, stream));
-    }
-    TRY(precond_make_forest(p, forest, l, TRINE_DEVICE, l ? NULL : s->device.weights));
-    TRY(trine_forest_get_arrays(forest, &arrays));
+    if (!l) TRY(device->diagonal[t](p, B, TRINE_PRECOND_DIAGP1, d->gpu.diagonal, stream));
+    TRY(precond_fill_graph(p, B, d->gpu.diagonal, NULL, graph));
+    TRY(precond_make_forest(p, graph->forest, l, TRINE_DEVICE, NULL));
+    TRY(trine_forest_get_arrays(graph->forest, &arrays));
     TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
 done:
     return status;
@@ -260,8 +188,8 @@ trine_status precond_adapt_on_device(trine_precond p, bool builds, bool *is_soun
         return TRINE_SUCCESS;
     }
     if (homogeneous) {
-        TRY(device->scale[t](p, &B, s->device.T, NULL, s->device.weights, ctx->stream));
-        B.values = s->device.weights;
+        TRY(device->scale[t](p, &B, s->device.T, NULL, s->device.scaled, ctx->stream));
+        B.values = s->device.scaled;
     }
     TRY(trine_device_fill_async(ctx, g->bad, 0, sizeof *g->bad, ctx->stream));
     TRY(adapt->sums_of[t](p, &B, g->sums, ctx->stream));

@@ -40,26 +40,21 @@ static bool has_diagonal(trine_precond p)
     return true;
 }
 
-/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what its diagonal has, and what the diagonal and one
- *  forest have. */
-static trine_status measure(trine_precond p, double *diagonal, double *along)
+/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what the diagonal and one forest have. */
+static trine_status measure_forest(trine_precond p, double *along)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     const trine_dtype t = p->base.dtype;
-    struct precond_rows rows = {p->base.n, p->offsets, p->columns, p->values};
+    const struct precond_rows rows = precond_rows_of(p);
     trine_forest forest = NULL;
     trine_forest_coverage coverage;
-    double all;
     void *scaled = trine_host_alloc(ctx, p->nnz, trine_dtype_size(t)),
          *T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(t));
     if (!scaled || !T) status = TRINE_ERR_MEMORY;
     if (status) goto done;
     precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP1, T, ctx->threads);
     precond_cpu.scale[t](&rows, T, NULL, scaled, ctx->threads);
-    rows.values = scaled;
-    precond_cpu.sums[t](&rows, diagonal, &all, ctx->threads);
-    *diagonal /= all;
     TRY(trine_forest_create(ctx, &forest, p->matrix, NULL));
     TRY(trine_forest_run(forest, TRINE_HOST, scaled, NULL, NULL));
     TRY(trine_forest_get_coverage(forest, TRINE_HOST, scaled, &coverage, NULL));
@@ -123,6 +118,8 @@ static bool settles(trine_precond p, double *x, double *y, double *others)
     return true;
 }
 
+static const char SETTLES[] = "the diagonal is enough: sweeps of Jacobi's method bring errors down";
+
 static bool is_uneven(trine_precond p)
 {
     int64_t longest = 0;
@@ -148,7 +145,7 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     double others = 0;
     if (!x) return TRINE_ERR_MEMORY;
     if (settles(p, x, x + n, &others)) {
-        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "the diagonal is enough: sweeps of Jacobi's method bring errors down");
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
     } else if (is_uneven(p)) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, "a few rows are much longer than the others");
     } else {
@@ -165,11 +162,36 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     return TRINE_SUCCESS;
 }
 
+/** On a GPU, likewise. */
+static trine_status choose_splitting(trine_precond p, trine_precond_options *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const int64_t n = p->base.n;
+    const struct precond_rows rows = precond_rows_of(p);
+    double shares[2], along = 0, others = 0;
+    double *x = trine_host_alloc(ctx, 2 * n, sizeof *x);
+    if (!x) return TRINE_ERR_MEMORY;
+    precond_cpu.shares[p->base.dtype](&rows, shares, ctx->threads);
+    if (settles(p, x, x + n, &others)) {
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
+        goto done;
+    }
+    if (shares[1] >= NEARLY_ALL) TRY(measure_forest(p, &along)); /* else no forest has so much */
+    if (along >= NEARLY_ALL)
+        decide(p, o, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
+    else if (shares[0] < DOMINANT)
+        decide(p, o, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
+    else decide(p, o, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
+done:
+    trine_free(ctx, TRINE_HOST, x);
+    return status;
+}
+
 trine_status precond_choose(trine_precond p, trine_precond_options *options)
 {
     trine_matrix_info given;
     const void *values;
-    double diagonal, along;
     trine_matrix_get_info(p->given, &given);
     trine_matrix_get_arrays(p->given, NULL, NULL, &values);
     if (!values && p->nnz)
@@ -182,14 +204,5 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options)
         decide(p, options, TRINE_PRECOND_DIAGP1, 0, "entries of the diagonal are missing or zero");
         return TRINE_SUCCESS;
     }
-    if (!p->base.ctx->cuda) return choose_factors(p, options);
-    status = measure(p, &diagonal, &along);
-    if (status) return status;
-    if (!(diagonal < MOST)) decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
-    else if (along >= NEARLY_ALL)
-        decide(p, options, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
-    else if (diagonal < DOMINANT)
-        decide(p, options, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
-    else decide(p, options, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
-    return TRINE_SUCCESS;
+    return (p->base.ctx->cuda ? choose_splitting : choose_factors)(p, options);
 }

@@ -120,8 +120,8 @@ static trine_status analyse_forests(trine_precond p)
     trine_context ctx = p->base.ctx;
     struct paths_state *s = paths_of(p);
     const trine_pattern pattern = p->options.method == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
-    TRY(precond_make_forest_of(p, NULL, &s->forest));
     if (!p->device) {
+        TRY(precond_make_forest_of(p, NULL, &s->forest));
         s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
         if (!s->weights) return TRINE_ERR_MEMORY;
     }
@@ -170,7 +170,11 @@ static trine_status analyse_on_device(trine_precond p)
     struct paths_on_device *d = &s->device;
     const size_t n = (size_t)p->base.n, nnz = (size_t)p->nnz, size = trine_dtype_size(p->base.dtype);
     if (s->T) TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->T));
-    if (s->forest) TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size + 1, &d->weights)); /* never NULL */
+    if (precond_has_forests(p->options.method)) TRY(precond_graph_of_A(p, s->longest, &d->graph));
+    else
+        for (int l = 0; n && l < s->capacity; l++) TRY(send_paths(p, l));
+    if (p->options.method == TRINE_PRECOND_MOS_A && p->options.homogeneous)
+        TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size + 1, &d->scaled)); /* never NULL */
     if (s->kept) TRY(trine_device_upload(ctx, s->kept, nnz, (void **)&d->kept));
     if (p->options.method == TRINE_PRECOND_MOS_D) {
         TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->room));
@@ -178,7 +182,6 @@ static trine_status analyse_on_device(trine_precond p)
         TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof *d->inverse, (void **)&d->inverse));
     }
     if (p->options.method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_device_analyse(p));
-    for (int l = 0; !s->forest && p->base.n && l < s->capacity; l++) TRY(send_paths(p, l));
 done:
     return status;
 }
@@ -187,7 +190,8 @@ static void free_on_device(trine_precond p)
 {
     struct paths_state *s = paths_of(p);
     struct paths_on_device *d = &s->device;
-    void *arrays[] = {d->T, d->room, d->weights, d->kept, d->taken, d->inverse};
+    void *arrays[] = {d->T, d->room, d->scaled, d->kept, d->taken, d->inverse};
+    precond_free_graph(p, &d->graph);
     for (int l = 0; s->on_device && l < s->capacity; l++) free_device_factor(p->base.ctx, &s->on_device[l]);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
 }
@@ -250,7 +254,8 @@ static int64_t memory(trine_precond p)
     int64_t bytes = s->capacity * (n * (7 * element + 13) + 4) + p->nnz + n * (4 + element);
     if (s->on_device) bytes += s->capacity * n * (3 * element + 9) + n * 4;
     if (s->device.T) bytes += n * element;
-    if (s->device.weights) bytes += p->nnz * element;
+    if (s->device.scaled) bytes += p->nnz * element;
+    bytes += precond_graph_bytes(&s->device.graph);
     if (s->device.kept) bytes += p->nnz;
     if (s->device.taken) bytes += p->nnz + n * (element + 4);
     if (s->T) bytes += n * element;

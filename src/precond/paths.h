@@ -8,10 +8,19 @@
 #include "precond/cuda/cuda.h"
 #include "precond/precond.h"
 
+/** The forest of a matrix on a GPU, of which the host knows nothing (graph_device.c). */
+struct precond_graph {
+    trine_forest forest;
+    struct precond_device_lists lists;
+    bool is_fixed;                   /* A's pattern, whose lists are made */
+    int64_t bytes;
+};
+
 /** Of numeric on a GPU, in its memory. */
 struct paths_on_device {
     void *T, *room;                  /* n: as those of paths_state */
-    void *weights;                   /* nnz: likewise */
+    void *scaled;                    /* nnz: diagp1(A)^-1 A, of a homogeneous MOS_A */
+    struct precond_graph graph;      /* of A */
     uint8_t *kept, *taken;           /* nnz: likewise */
     int32_t *inverse;                /* n */
 };
@@ -22,7 +31,7 @@ struct paths_state {
     struct precond_device_factor *on_device; /* as many; NULL on a CPU */
     struct paths_on_device device;   /* what numeric_on_device needs */
     int32_t *names;                  /* n: what a GPU's forest says of its paths; NULL on a CPU */
-    trine_forest forest;             /* of A; NULL: paths are known without */
+    trine_forest forest;             /* of A, where its values are the host's; NULL: paths are known without, or */
     bool has_forests;                /* permutations of m factors are there */
     uint8_t *kept;                   /* of each entry of A: in the pattern; NULL: all are */
     uint8_t *taken;                  /* of each entry of A: in a factor */
@@ -82,6 +91,16 @@ trine_status precond_take_paths(trine_precond p, trine_forest forest, struct pre
 trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, trine_space space, const void *weights);
 /** Whether the factors are to end after number l, where `reached` follows `before`. */
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
+
+/** The forest of A, of which the GPU has the pattern; longest: of A's rows. Synchronizes. */
+trine_status precond_graph_of_A(trine_precond p, int64_t longest, struct precond_graph *g);
+/** That of matrices with so many entries off the diagonal. */
+trine_status precond_graph_of_any(trine_precond p, int64_t entries, int64_t longest, struct precond_graph *g);
+/** The weights of diag(T)^-1 B without what is not kept. */
+trine_status precond_fill_graph(trine_precond p, const struct precond_device_rows *B, const void *T,
+                                const uint8_t *kept, struct precond_graph *g);
+void precond_free_graph(trine_precond p, struct precond_graph *g);
+int64_t precond_graph_bytes(const struct precond_graph *g);
 
 trine_status precond_adapt_analyse(trine_precond p);
 /** Where rows of B_l may begin, l > 0; n + 1. */

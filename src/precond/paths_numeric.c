@@ -152,7 +152,7 @@ static trine_status fetch_paths(trine_precond p)
     trine_context ctx = p->base.ctx;
     struct paths_state *s = paths_of(p);
     const int64_t n = p->base.n;
-    for (int l = 0; s->forest && l < p->info.m; l++) {
+    for (int l = 0; precond_has_forests(p->options.method) && l < p->info.m; l++) {
         struct precond_factor *f = &s->factor[l];
         const struct precond_device_factor *d = &s->on_device[l];
         TRY(trine_copy(ctx, f->permutation, TRINE_HOST, d->permutation, TRINE_DEVICE, (size_t)n * sizeof(int32_t)));
@@ -195,9 +195,10 @@ static trine_status make_factor_on_device(trine_precond p, int l, bool builds)
     void *stream = p->base.ctx->stream;
     trine_forest_arrays arrays;
     if (builds) {
-        if (l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
-        TRY(precond_make_forest(p, s->forest, l, TRINE_DEVICE, l ? NULL : d->weights));
-        TRY(trine_forest_get_arrays(s->forest, &arrays));
+        trine_forest forest = d->graph.forest;
+        if (l > 0) TRY(trine_forest_scale(forest, omega_of(&p->options), NULL));
+        TRY(precond_make_forest(p, forest, l, TRINE_DEVICE, NULL));
+        TRY(trine_forest_get_arrays(forest, &arrays));
         TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
     }
     TRY(device->extract[p->base.dtype](p, &p->device->rows, &s->on_device[l], d->kept, d->taken, stream));
@@ -234,6 +235,7 @@ static trine_status adapt_at_home(trine_precond p, bool builds)
     const size_t size = trine_dtype_size(p->base.dtype);
     if (!s->weights) s->weights = trine_host_alloc(ctx, p->nnz, size);
     if (!s->weights) return TRINE_ERR_MEMORY;
+    if (!s->forest) TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
     TRY(trine_copy(ctx, p->values, TRINE_HOST, p->device->rows.values, TRINE_DEVICE, (size_t)p->nnz * size));
     p->not_finite_row = precond_cpu.gather[p->base.dtype](p, NULL, p->values);
     s->has_forests = !builds;
@@ -266,14 +268,14 @@ trine_status precond_paths_numeric_on_device(trine_precond p, trine_reuse reuse)
     const struct precond_device_numeric *device = precond_device_numeric_of(p);
     const struct precond_device_rows *rows = &p->device->rows;
     const trine_dtype t = p->base.dtype;
-    const bool builds = s->forest && (!s->has_forests || reuse == TRINE_REUSE_NOTHING),
+    const bool builds = precond_has_forests(p->options.method) && (!s->has_forests || reuse == TRINE_REUSE_NOTHING),
                directs = p->options.method == TRINE_PRECOND_MOS_D && s->capacity > 1;
     s->at_home = false;
     if (builds) s->has_forests = false;
     if (directs) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP0, d->room, ctx->stream));
     if (d->T) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP1, d->T, ctx->stream));
     if (s->adapting) return adapt_on_device(p, builds);
-    if (builds) TRY(device->scale[t](p, rows, d->T, d->kept, d->weights, ctx->stream));
+    if (builds) TRY(precond_fill_graph(p, rows, d->T, d->kept, &s->device.graph));
     if (d->taken && p->nnz) TRY(trine_device_fill_async(ctx, d->taken, 0, (size_t)p->nnz, ctx->stream));
     p->info.m = s->capacity;
     for (int l = 0; l < p->info.m; l++) TRY(make_factor_on_device(p, l, builds));

@@ -56,6 +56,7 @@ static int64_t path_from(const struct precond_factor *f, int64_t at)
 const struct precond_backend precond_cpu = {.gather = TABLE(gather),
                                             .diagonal = TABLE(diagonal),
                                             .sums = TABLE(sums),
+                                            .shares = TABLE(shares),
                                             .scale = TABLE(scale),
                                             .sweep = TABLE(sweep),
                                             .outside = TABLE(outside),

@@ -1,22 +1,8 @@
-// The adaptive construction (MOS_A) on a GPU: launches of adapt.cuh, and the graph of a B_l for its forest, whose
-// pattern is made symmetric by the entries that have none opposite, sorted by where they belong.
-#include "core/gpu_cub.cuh"
+// The adaptive construction (MOS_A) on a GPU: launches of adapt.cuh.
 #include "precond/cuda/adapt.cuh"
 #include "precond/cuda/launch.cuh"
 
 namespace {
-
-/** The kernels' device is current while it lives. */
-class device_scope {
-    trine_context ctx;
-    int saved;
-
-  public:
-    explicit device_scope(trine_context c) : ctx(c) { trine_device_enter(ctx, &saved); }
-    ~device_scope() { trine_device_leave(ctx, saved); }
-    device_scope(const device_scope &) = delete;
-    device_scope &operator=(const device_scope &) = delete;
-};
 
 struct invert {
     const int32_t *permutation;
@@ -160,83 +146,6 @@ trine_status add_up(trine_precond p, const double *sums, double *parts, void *st
     return GPU_LAUNCHED("add_parts");
 }
 
-/* -------------------------------------------------------------------- graphs */
-
-int bits_of(int64_t n)
-{
-    int bits = 1;
-    while (bits < 31 && (int64_t)1 << bits < n) bits++;
-    return bits;
-}
-
-trine_status graph_scratch(int64_t n, int64_t most, size_t *bytes)
-{
-    size_t scan = 0, sort = 0;
-    gpucub::DoubleBuffer<int32_t> none(nullptr, nullptr);
-    trine_status status = GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, scan, (int64_t *)nullptr, (int64_t *)nullptr,
-                                                               n + 1, nullptr));
-    if (!status)
-        status = GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, sort, none, none, most, 0, bits_of(n), nullptr));
-    *bytes = scan > sort ? scan : sort;
-    return status;
-}
-
-/** Prefix sums of n + 1 numbers, in place. */
-trine_status add_before(const precond_device_adaption *a, int64_t n, int64_t *numbers, gpuStream_t s)
-{
-    size_t bytes = a->scratch_bytes;
-    return GPU(gpucub::DeviceScan::ExclusiveSum(a->scratch, bytes, numbers, numbers, n + 1, s));
-}
-
-trine_status count_graph(trine_precond p, const precond_device_rows *B, const precond_device_adaption *a, void *stream)
-{
-    const int64_t n = p->base.n;
-    const rows_view view = {B->offsets, B->ends, B->columns};
-    trine_status status = TRINE_SUCCESS;
-    TRY(trine_device_fill_async(p->base.ctx, a->missing, 0, (size_t)(n + 1) * sizeof *a->missing, stream));
-    TRY(trine_device_fill_async(p->base.ctx, a->extra, 0, (size_t)(n + 1) * sizeof *a->extra, stream));
-    TRY(trine_device_fill_async(p->base.ctx, a->filled, 0, (size_t)n * sizeof *a->filled, stream));
-    TRY(launch_each(p, n * ADAPT_ROW_LANES, stream,
-                    count_missing{view, reinterpret_cast<unsigned long long *>(a->missing),
-                                  reinterpret_cast<unsigned long long *>(a->extra)}));
-    TRY(launch_each(p, n + 1, stream, count_row{view, a->extra, a->rows, n}));
-    {
-        const device_scope scope(p->base.ctx);
-        const gpuStream_t s = static_cast<gpuStream_t>(stream);
-        TRY(add_before(a, n, a->missing, s));
-        TRY(add_before(a, n, a->extra, s));
-        TRY(add_before(a, n, a->rows, s));
-    }
-done:
-    return status;
-}
-
-template <typename T> trine_status fill_graph(trine_precond p, const precond_device_rows *B,
-                                              const precond_device_adaption *a, int64_t missing,
-                                              const struct precond_device_graph *g, void *stream)
-{
-    const int64_t n = p->base.n;
-    const rows_view view = {B->offsets, B->ends, B->columns};
-    trine_status status = TRINE_SUCCESS;
-    int32_t *sources = a->sources[0];
-    if (missing) {
-        TRY(launch_each(p, n * ADAPT_ROW_LANES, stream,
-                        list_missing{view, a->missing, a->filled, a->keys[0], a->sources[0]}));
-        const device_scope scope(p->base.ctx);
-        size_t bytes = a->scratch_bytes;
-        gpucub::DoubleBuffer<int32_t> keys(a->keys[0], a->keys[1]), from(a->sources[0], a->sources[1]);
-        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(a->scratch, bytes, keys, from, missing, 0, bits_of(n),
-                                                   static_cast<gpuStream_t>(stream))));
-        sources = from.Current();
-    }
-    TRY(launch_each(p, n * ADAPT_ROW_LANES, stream,
-                    merge_row<T>{view, static_cast<const T *>(B->values), static_cast<const T *>(a->diagonal), a->extra,
-                                 a->rows, sources, g->begin, g->end, g->columns,
-                                 static_cast<real_of<T> *>(g->weights)}));
-done:
-    return status;
-}
-
 /* ---------------------------------------------------------------------- T */
 
 template <typename T> struct multiply {
@@ -274,5 +183,4 @@ done:
 
 const struct precond_device_adapt precond_cuda_adapt = {PRECOND_TABLE(generate), PRECOND_TABLE(rows),
                                                         PRECOND_TABLE(sums_of),  add_up,
-                                                        graph_scratch,           count_graph,
-                                                        PRECOND_TABLE(fill_graph), PRECOND_TABLE(finish)};
+                                                        PRECOND_TABLE(finish)};

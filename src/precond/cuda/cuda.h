@@ -82,6 +82,18 @@ struct precond_device_graph {
     void *weights;
 };
 
+/** Of the graph of a matrix B, whose pattern is made symmetric: entries without one opposite, by where they belong. */
+struct precond_device_lists {
+    int64_t *missing, *extra, *rows; /* n + 1 prefix sums: of such entries of B's rows, of those that a row gets, of
+                                        entries of the graph's rows */
+    int32_t *filled;                 /* n */
+    int32_t *keys[2], *sources[2];   /* `listed` each */
+    int64_t listed;
+    const int32_t *sorted;           /* one of sources: row i has those from extra[i] on */
+    void *scratch;
+    size_t scratch_bytes;
+};
+
 enum { PRECOND_TIERS = 8, PRECOND_PARTS = 128 };
 /** What the adaptive construction keeps on a GPU. */
 struct precond_device_adaption {
@@ -94,12 +106,6 @@ struct precond_device_adaption {
     struct precond_device_room to[2];
     void *diagonal;                  /* diagp1 of the newest B_l */
     double *sums, *parts;
-    /* of graphs */
-    int64_t *missing, *extra, *rows;
-    int32_t *filled, *keys[2], *sources[2];
-    void *scratch;
-    size_t scratch_bytes;
-    int64_t listed;                  /* room of keys and sources */
 };
 /** Steps of the adaptive construction; indexed by dtype. */
 struct precond_device_adapt {
@@ -115,22 +121,29 @@ struct precond_device_adapt {
                                          void *stream);
     /** Of all rows, as PRECOND_PARTS sums. */
     trine_status (*add_up)(trine_precond p, const double *sums, double *parts, void *stream);
-    /** Bytes of a->scratch for n rows and `most` keys. */
-    trine_status (*graph_scratch)(int64_t n, int64_t most, size_t *bytes);
-    /** a->missing, extra and rows become prefix sums over n + 1: of entries of B without one opposite, of those a row
-     *  gets for it, of entries of rows of the graph. */
-    trine_status (*count_graph)(trine_precond p, const struct precond_device_rows *B,
-                                const struct precond_device_adaption *a, void *stream);
-    /** The graph of diag(a->diagonal)^-1 B; missing: of all. */
-    trine_status (*fill_graph[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *B,
-                                            const struct precond_device_adaption *a, int64_t missing,
-                                            const struct precond_device_graph *g, void *stream);
     /** T := a->diagonal, or T times it; the factor's rows times T. */
     trine_status (*finish[TRINE_Z + 1])(trine_precond p, const struct precond_device_factor *f,
                                         const struct precond_device_adaption *a, bool multiplies, void *T,
                                         void *stream);
 };
 extern const struct precond_device_adapt precond_cuda_adapt;
+
+/** Graphs; indexed by dtype. */
+struct precond_device_graphs {
+    /** Bytes of scratch for n rows and `most` keys. */
+    trine_status (*scratch)(int64_t n, int64_t most, size_t *bytes);
+    /** missing, extra and rows of B. */
+    trine_status (*count)(trine_precond p, const struct precond_device_rows *B, const struct precond_device_lists *l,
+                          void *stream);
+    /** l->sorted; missing: of all rows, not more than listed. */
+    trine_status (*sort)(trine_precond p, const struct precond_device_rows *B, struct precond_device_lists *l,
+                         int64_t missing, void *stream);
+    /** The graph of diag(T)^-1 B without what is not kept, as trine_forest_set_weights has it; T NULL: ones. */
+    trine_status (*merge[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *B, const void *T,
+                                       const uint8_t *kept, const struct precond_device_lists *l,
+                                       const struct precond_device_graph *g, void *stream);
+};
+extern const struct precond_device_graphs precond_cuda_graphs;
 
 /** The pattern of incomplete factors, as struct ilu_pattern. */
 struct precond_device_pattern {
@@ -170,6 +183,10 @@ static inline const struct precond_device_numeric *precond_device_numeric_of(tri
 static inline const struct precond_device_adapt *precond_device_adapt_of(trine_precond p)
 {
     return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_adapt) : NULL;
+}
+static inline const struct precond_device_graphs *precond_device_graphs_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_graphs) : NULL;
 }
 static inline const struct precond_device_incomplete *precond_device_incomplete_of(trine_precond p)
 {

@@ -7,6 +7,18 @@
 
 constexpr unsigned PRECOND_THREADS = 256;
 
+/** The context's device is current while it lives. */
+class device_scope {
+    trine_context ctx;
+    int saved;
+
+  public:
+    explicit device_scope(trine_context c) : ctx(c) { trine_device_enter(ctx, &saved); }
+    ~device_scope() { trine_device_leave(ctx, saved); }
+    device_scope(const device_scope &) = delete;
+    device_scope &operator=(const device_scope &) = delete;
+};
+
 /** A template's four precisions, by dtype. */
 #define PRECOND_TABLE(name) {nullptr, name<float>, name<double>, name<complex_of<float>>, name<complex_of<double>>}
 
