@@ -228,8 +228,8 @@ done:
     return status;
 }
 
-/** The memory of a supernodal L, touched before the threads of the BLAS are at work: pages that one thread touches while
- *  others wait spinning may take many times as long. */
+/** The memory of a supernodal L, touched before the threads of the BLAS are at work: pages that one thread touches
+ *  while others wait spinning may take many times as long. */
 static trine_status make_panels(struct cholmod_state *state, int parts)
 {
     enum { PAGE = 4096 };
