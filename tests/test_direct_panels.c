@@ -93,7 +93,8 @@ static void solves_are_accurate_whatever_inverses_lose(void **state)
     enum { N = 240 };
     static const int sides[] = {12, 20, 30, 48, 60};
     trine_context ctx = test_context();
-    EACH(k, sides) {
+    EACH(k, sides)
+    {
         trine_matrix A = growing_blocks(ctx, N, sides[k]);
         trine_direct plan;
         OK(trine_direct_create(ctx, &plan, A,
