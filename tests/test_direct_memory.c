@@ -271,17 +271,19 @@ static int factor_without_room(void)
     const trine_direct_options options = {
         .factor = {.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_NATURAL}};
     alarm(60);
-    if (trine_context_create(&ctx, "cpu:1") || trine_matrix_gallery(ctx, &A, "laplace3d:n=30", TRINE_D)) return 3;
-    FILE *f = fopen("/proc/self/statm", "r"); /* L of n^5 entries, 194 MB; OpenBLAS takes 128 MiB first */
+    if (trine_context_create(&ctx, "cpu:1") || trine_matrix_gallery(ctx, &A, "laplace3d:n=34", TRINE_D)) return 3;
+    FILE *f = fopen("/proc/self/statm", "r"); /* L has n^5 entries, 363 MB; OpenBLAS may take 128 MiB first */
     if (!f || fscanf(f, "%ld", &pages) != 1) return 5;
     fclose(f);
     const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)290 << 20);
     if (setrlimit(RLIMIT_AS, &(struct rlimit){most, RLIM_INFINITY})) return 5;
     const trine_status status = create(ctx, &plan, A, &options);
     if (status != TRINE_ERR_MEMORY) return 6;
-    if (!strstr(trine_last_error(), "MB are free: the factorization was not begun")) return 7;
-    if (setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY})) return 5;
-    return create(ctx, &plan, A, &options) ? 8 : 0;
+    if (!strstr(trine_last_error(), "MB are free: the factorization was not begun")) {
+        print_error("%s\n", trine_last_error());
+        return 7;
+    }
+    return 0;
 }
 
 static void a_factor_without_room_is_refused_before_it_is_begun(void **state)

@@ -44,14 +44,13 @@ static double error_of_solve(trine_context ctx, trine_direct plan, trine_matrix 
     return accuracy.backward_error;
 }
 
-/** Upper triangular: n / 60 dense blocks with ones on the diagonal and -1 above, whose inverses hold 2^58. */
-static trine_matrix growing_blocks(trine_context ctx, int n)
+/** Upper triangular: n / side dense blocks with ones on the diagonal and -1 above, whose inverses hold 2^(side-2). */
+static trine_matrix growing_blocks(trine_context ctx, int n, int side)
 {
-    enum { SIDE = 60 };
-    triplet *list = malloc((size_t)n * SIDE * sizeof *list);
+    triplet *list = malloc((size_t)n * (size_t)side * sizeof *list);
     int64_t count = 0;
     for (int i = 0; i < n; i++)
-        for (int j = i; j < (i / SIDE + 1) * SIDE && j < n; j++) list[count++] = (triplet){i, j, i == j ? 1 : -1, 0};
+        for (int j = i; j < (i / side + 1) * side && j < n; j++) list[count++] = (triplet){i, j, i == j ? 1 : -1, 0};
     trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, n, n, count, list);
     free(list);
     return A;
@@ -62,7 +61,7 @@ static void inaccurate_inverses_are_not_used(void **state)
     (void)state;
     enum { N = 240 };
     trine_context ctx = test_context();
-    trine_matrix A = growing_blocks(ctx, N);
+    trine_matrix A = growing_blocks(ctx, N, 60);
     trine_direct plan;
     trine_direct_info info;
     OK(trine_direct_create(
@@ -84,6 +83,32 @@ static void inaccurate_inverses_are_not_used(void **state)
     }
     OK(trine_direct_destroy(&plan));
     trine_matrix_destroy(&A);
+    trine_context_destroy(&ctx);
+}
+
+/** Whatever AUTO makes of inverses that lose from three digits to all: substitution, or refinement. */
+static void solves_are_accurate_whatever_inverses_lose(void **state)
+{
+    (void)state;
+    enum { N = 240 };
+    static const int sides[] = {12, 20, 30, 48, 60};
+    trine_context ctx = test_context();
+    EACH(k, sides)
+    {
+        trine_matrix A = growing_blocks(ctx, N, sides[k]);
+        trine_direct plan;
+        OK(trine_direct_create(ctx, &plan, A,
+                               &(trine_direct_options){.ops = TRINE_N | TRINE_T, .triangular.max_nrhs = 3}));
+        for (int update = 0; update <= 1; update++) {
+            if (update) OK(trine_direct_update(plan, A));
+            for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) {
+                assert_true(error_of_solve(ctx, plan, A, TRINE_D, TRINE_N, N, nrhs) < 10);
+                assert_true(error_of_solve(ctx, plan, A, TRINE_D, TRINE_T, N, nrhs) < 10);
+            }
+        }
+        OK(trine_direct_destroy(&plan));
+        trine_matrix_destroy(&A);
+    }
     trine_context_destroy(&ctx);
 }
 
@@ -231,6 +256,7 @@ static void without_refinement_they_give_single_accuracy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inaccurate_inverses_are_not_used),
+                                       cmocka_unit_test(solves_are_accurate_whatever_inverses_lose),
                                        cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
                                        cmocka_unit_test(one_thread_takes_panels_of_long_columns),
                                        cmocka_unit_test(accurate_inverses_are_kept),

@@ -94,10 +94,10 @@ typedef struct {
                                              part */
     const char *reason; /* one clause: why this method; valid until the factor's next update, or its end */
     double symbolic_seconds; /* CHOLMOD; the other libraries do not tell it from the ordering */
-    double trial_error; /* backward error in eps of a trial solve after `refine` steps of
-                           refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which
-                           none is made. New values for which KLU's pivots are as good as they
-                           were, by the growth of L and U, keep their last trial's */
+    double trial_error; /* backward error of a trial solve after `refine` steps of refinement, or
+                           a bound of it below 10, in eps of F's dtype; -1: Cholesky and SuperLU,
+                           of which none is made. New values for which KLU's pivots are as good
+                           as they were, by the growth of L and U, keep their last trial's */
     int64_t refine; /* steps of refinement that it took to come to 10 eps; a plan makes as
                        many */
     int64_t reserved[1]; /* zeros */

@@ -228,6 +228,20 @@ done:
     return status;
 }
 
+/** The memory of a supernodal L, touched before the threads of the BLAS are at work: pages that one thread touches
+ *  while others wait spinning may take many times as long. */
+static trine_status make_panels(struct cholmod_state *state, int parts)
+{
+    enum { PAGE = 4096 };
+    cholmod_factor *L = state->L;
+    const int xtype = parts == 2 ? CHOLMOD_COMPLEX : CHOLMOD_REAL;
+    if (!L->is_super || L->xtype != CHOLMOD_PATTERN) return TRINE_SUCCESS;
+    if (!CHOLMOD(state->wide, change_factor, xtype, 1, 1, 1, 1, L, &state->common))
+        return failure(&state->common, "factorization");
+    for (size_t at = 0; at < L->xsize * (size_t)parts * sizeof(double); at += PAGE) ((volatile char *)L->x)[at] = 0;
+    return TRINE_SUCCESS;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -237,6 +251,7 @@ static trine_status numeric(trine_factor F)
     const bool wide = state->wide;
     cholmod_sparse A;
     TRY(cholmod_view(F, wide, xtype(F), &A));
+    TRY(make_panels(state, factor_parts(F)));
     const struct factor_threads before = factor_threads_begin(F->ctx, c->fl);
     CHOLMOD(wide, factorize, &A, L, c);
     factor_threads_end(before);

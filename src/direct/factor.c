@@ -98,10 +98,16 @@ trine_status factor_fail_range(trine_factor F)
 
 bool factor_values_are_finite(const void *values, int64_t count, int parts)
 {
-    const double *v = values;
-    int finite = 1;
-    for (int64_t k = 0; k < count * parts; k++) finite &= fabs(v[k]) <= DBL_MAX;
-    return finite;
+    /* One added to an exponent of all ones, which Inf and NaN have, carries into the sign's bit. */
+    const uint64_t magnitude = UINT64_MAX >> 1, one = (uint64_t)1 << (DBL_MANT_DIG - 1);
+    const char *from = values;
+    uint64_t carries = 0;
+    for (int64_t k = 0; k < count * parts; k++) {
+        uint64_t bits;
+        memcpy(&bits, from + (size_t)k * sizeof bits, sizeof bits);
+        carries |= (bits & magnitude) + one;
+    }
+    return !(carries >> 63);
 }
 
 bool factor_scales_are_good(trine_factor F)

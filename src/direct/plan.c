@@ -220,17 +220,16 @@ done:
     return status;
 }
 
-/** On a GPU a panel that is substituted takes several times as long as its inverse, and levels wait for it: so much
- *  that a second solve with inverses, of the residual, is faster. */
+/** On a GPU levels wait for a panel that is substituted: for three of 1193, or 29 of 3077, so long that a second solve
+ *  with inverses, of the residual, is faster (docs/notes/direct-choices.md). */
 static bool refinement_is_faster(trine_direct D)
 {
-    enum { FEW = 50 }; /* of so many panels one may be substituted */
     int64_t substituted, panels;
     if (D->space != TRINE_DEVICE || !D->A || !D->may_refine || D->refine || D->options.supernodal.invert ||
         D->options.supernodal.single)
         return false;
     sweeps_count_substituted(&D->sweeps, &substituted, &panels);
-    return substituted * FEW > panels;
+    return substituted > 0 && substituted < panels;
 }
 
 static trine_status set_up_sweeps(trine_direct D)
