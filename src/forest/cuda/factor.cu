@@ -277,7 +277,7 @@ template <typename R, int C> trine_status launch_lists(trine_forest f, const for
     const forest_graph &g = f->graph;
     const int lanes = lanes_of(g);
     if (tile_of(g)) {
-        launch_tiles<R, C>(f, p.ties, stored_weights<R>{static_cast<const R *>(g.weights)}, stream);
+        launch_tiles<R, C>(f, p, stream);
     } else {
         list_candidates<R, C><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
         if (g.longest > lanes * LANE_ENTRIES)
@@ -371,6 +371,6 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const forest_view p = view_of(f, r);
     trine_status status = TRINE_SUCCESS;
-    if (f->graph.n && !(f->next && lists_with_weights(f))) status = list_all(f, p, s);
+    if (f->graph.n) status = list_all(f, p, s);
     return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, s);
 }
