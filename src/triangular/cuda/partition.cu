@@ -3,8 +3,6 @@
  * the pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
 #include "triangular/cuda/partition.h"
 
-#include <cstdlib>
-
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/invert_groups.cuh"
@@ -453,14 +451,8 @@ trine_status make_order(maker *m, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {n,
-                    part_of(m->plan->base.dtype),
-                    getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY,
-                    m->d->offsets,
-                    out->offsets,
-                    m->level,
-                    m->group,
-                    m->renumber_there};
+    order_args a = {
+        n, part_of(m->plan->base.dtype), HEAVY, m->d->offsets, out->offsets, m->level, m->group, m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
