@@ -27,11 +27,6 @@ template <typename T> T shuffle_xor(T a, int mask)
     if constexpr (scalar<T>::is_complex) return T{__shfl_xor_sync(~0u, a.x, mask), __shfl_xor_sync(~0u, a.y, mask)};
     else return __shfl_xor_sync(~0u, a, mask);
 }
-template <typename T> T shuffle_from(T a, int lane)
-{
-    if constexpr (scalar<T>::is_complex) return T{__shfl_sync(~0u, a.x, lane), __shfl_sync(~0u, a.y, lane)};
-    else return __shfl_sync(~0u, a, lane);
-}
 template <typename T> T missing_value()
 {
     T a;
@@ -201,7 +196,7 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
             const size_t first = sorted.size();
             for (int32_t p = 0; p < P.n; p++) {
                 const int64_t own = P.own_offsets[p + 1] - P.own_offsets[p], all = P.offsets[p + 1] - P.offsets[p];
-                if (P.rank[p] != r || is_for_block(own, all, heavy) != for_block) continue;
+                if (P.rank[p] != r || is_for_block(own, all, PART_OF_ROW<T>, heavy) != for_block) continue;
                 for (int part = 0; for_block && part < parts_of_row(all, PART_OF_ROW<T>); part++)
                     tasks.push_back({(int32_t)sorted.size(), part});
                 sorted.push_back(p);

@@ -26,12 +26,10 @@ __host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part
     return (entries + part - 1) / part;
 }
 
-/** Entries of a row for a warp, at most: eight warps have room for so many in a block's table. */
-constexpr int64_t SHORT_ROW = 64;
-/** heavy: the work that makes a row one for blocks. */
-__host__ __device__ constexpr bool is_for_block(int64_t own, int64_t entries, int64_t heavy)
+/** Rows of one warp have no part of it. heavy: the work that makes a row one for blocks. */
+__host__ __device__ constexpr bool is_for_block(int64_t own, int64_t entries, int64_t part, int64_t heavy)
 {
-    return entries > SHORT_ROW || own * entries > heavy;
+    return entries > part || own * entries > heavy;
 }
 
 template <typename T> __device__ double absolute(T a)
@@ -67,49 +65,34 @@ template <typename T> __device__ inline void wait_for_row(const invert_args<T> &
     while (load_acquire(&a.finished[c]) < (unsigned)parts) {}
 }
 
-/** Row p by a warp, which has its columns and sums in shared memory: e_p minus T's entries in the group times their
- *  inverses' rows, and minus T's entries elsewhere, over the pivot. Rows needed come one after another; the lanes have
- *  an entry of them each. */
-template <typename T>
-__device__ void invert_short_row(const invert_args<T> &args, int64_t p, int32_t *columns, T *sums)
+/** Row p by a warp: e_p minus T's entries in the group times their inverses' rows, and minus T's entries elsewhere,
+ *  over the pivot. A lane has entries of the row, and looks for their columns in the rows needed. */
+template <typename T> __device__ void invert_short_row(const invert_args<T> &args, int64_t p)
 {
     const partitioned_arrays<T> &a = args.d;
     const int lane = threadIdx.x % 32;
-    const int64_t first = a.offsets[p], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
-    const int count = (int)(a.offsets[p + 1] - first);
+    const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
     const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
-    for (int i = lane; i < count; i += 32) {
-        columns[i] = a.columns[first + i];
-        sums[i] = i == count - 1 ? one_of<T>() : T{};
-    }
+    for (int64_t k = own + lane; k < own_end; k += 32)
+        if (a.own_columns[k] >= start) wait_for_row(args, a.own_columns[k]);
     __syncwarp();
-    for (int64_t k0 = own; k0 < own_end; k0 += 32) {
-        const bool is_mine = k0 + lane < own_end;
-        const int32_t mine = is_mine ? a.own_columns[k0 + lane] : -1;
-        const bool in_group = mine >= start;
-        const T factor = is_mine ? a.own_values[k0 + lane] : T{};
-        int64_t row = 0, row_end = 0;
-        if (in_group) {
-            row = a.offsets[mine], row_end = a.offsets[mine + 1];
-            wait_for_row(args, mine);
-        } else if (is_mine) {
-            sums[place_of(columns, 0, count, mine)] = T{} - factor;
-        }
-        for (unsigned left = __ballot_sync(~0u, in_group); left; left &= left - 1) {
-            const int from = __ffs((int)left) - 1;
-            const int64_t last = __shfl_sync(~0u, row_end, from);
-            const T times = shuffle_from(factor, from);
-            for (int64_t i = __shfl_sync(~0u, row, from) + lane; i < last; i += 32) {
-                const T value = a.values[i];
-                const int64_t at = place_of(columns, 0, count, a.columns[i]);
-                if (at < count) sums[at] = sums[at] - times * value;
+    for (int64_t i = first + lane; i < end; i += 32) {
+        const int32_t column = a.columns[i];
+        T sum = i == end - 1 ? one_of<T>() : T{};
+        for (int64_t k = own; k < own_end; k++) {
+            const int32_t c = a.own_columns[k];
+            if (c < start ? c != column : c < column) continue;
+            T value = one_of<T>();
+            if (c >= start) {
+                const int64_t last = a.offsets[c + 1], at = place_of(a.columns, a.offsets[c], last, column);
+                if (at == last || a.columns[at] != column) continue;
+                value = a.values[at];
             }
-            __syncwarp();
+            sum = sum - a.own_values[k] * value;
         }
+        a.values[i] = sum * inverse;
     }
-    __syncwarp();
-    for (int i = lane; i < count; i += 32) a.values[first + i] = sums[i] * inverse;
     __syncwarp();
     if (lane == 0) {
         release_fence();
@@ -120,7 +103,6 @@ __device__ void invert_short_row(const invert_args<T> &args, int64_t p, int32_t 
 /** What a block has of a part of a row: sums, several for each entry, and a table of the columns. */
 template <typename T> struct part_of_row {
     static constexpr int ENTRIES = PART_OF_ROW<T>, SLOTS = 2 * ENTRIES;
-    static_assert(SLOTS / INVERT_WARPS >= SHORT_ROW, "room for short rows");
     T sums[INVERT_WARPS][ENTRIES];
     int32_t keys[SLOTS];
     uint16_t places[SLOTS];
@@ -245,9 +227,7 @@ template <typename T> __global__ void __launch_bounds__(INVERT_THREADS) invert_g
         if (task.part >= 0) invert_part(a, a.sorted[task.first], task.part, &shared);
         else
             for (int q = threadIdx.x / 32; q < -task.part; q += INVERT_WARPS)
-                invert_short_row(a, a.sorted[task.first + q],
-                                 &shared.keys[threadIdx.x / 32 * (part_of_row<T>::SLOTS / INVERT_WARPS)],
-                                 shared.sums[threadIdx.x / 32]);
+                invert_short_row(a, a.sorted[task.first + q]);
     }
 }
 

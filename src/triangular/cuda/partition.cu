@@ -401,7 +401,7 @@ struct order_args {
 
 __device__ inline bool has_block(const order_args &a, int64_t p)
 {
-    return is_for_block(a.own_offsets[p + 1] - a.own_offsets[p], a.offsets[p + 1] - a.offsets[p], a.heavy);
+    return is_for_block(a.own_offsets[p + 1] - a.own_offsets[p], a.offsets[p + 1] - a.offsets[p], a.part, a.heavy);
 }
 
 __global__ void make_order_keys(const order_args a)
