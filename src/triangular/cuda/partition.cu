@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 64; /* own entries times those of the inverse: rows with more have a block */
+constexpr int64_t HEAVY = 32; /* own entries times those of the inverse: rows with more have a block */
 constexpr int64_t FIRST_ROOM = INT64_C(1) << 23; /* columns: of the first pool, unless the limit of memory is less */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
@@ -297,6 +297,7 @@ trine_status make_groups(maker *m)
         if (left_out) { /* the same pairs again, with room for them */
             const int64_t after = m->live;
             m->live = before; /* as the rows are */
+            m->used = m->a.room;
             TRY(make_room(m, before + more));
             TRY(try_pairs(m));
             m->live = after;
