@@ -163,6 +163,40 @@ done:
     return status;
 }
 
+/* ------------------------------------------------------------------ totals */
+
+/** Asked for so few solves, AUTO never takes inverses. */
+static const char *const without_inverses = "auto:solves=1";
+
+/** What has been added to the record as a number, or NAN. */
+static double added(const bench_record *r, const char *key)
+{
+    for (int i = 0; i < r->n_added; i++)
+        if (strcmp(r->added[i].key, key) == 0) return r->added[i].number;
+    return NAN;
+}
+
+static double total(const bench_record *r, double solves)
+{
+    return r->analyse_ms + r->numeric_ms + solves * r->solve_ms;
+}
+
+/** Analysis, numeric and all solves that AUTO was told of, beside what AUTO takes without inverses. */
+static void add_totals(entry *entries, int count)
+{
+    const bench_record *plain = NULL;
+    for (int i = 0; i < count; i++)
+        if (entries[i].record.status == BENCH_OK && strcmp(entries[i].record.method, without_inverses) == 0)
+            plain = &entries[i].record;
+    for (int i = 0; i < count; i++) {
+        bench_record *r = &entries[i].record;
+        const double solves = added(r, "expected_solves"), all = total(r, solves);
+        if (r->status != BENCH_OK || isnan(all)) continue;
+        bench_record_add_number(r, "total_ms", all);
+        if (plain) bench_record_add_number(r, "total_plain_ms", total(plain, solves));
+    }
+}
+
 /* ------------------------------------------------------------------- table */
 
 /** Columns of the longest method's name. */
@@ -205,8 +239,7 @@ static void print_entry(bench *b, const entry *e, double gflops, double us_per_l
     else if (isnan(r->solve_ms)) fprintf(b->table, "FAILED: %s\n", r->reason);
     else {
         char analyse[24], numeric[24], ratio[24], in_a_row[24], fill[24] = "";
-        for (int i = 0; i < r->n_added; i++)
-            if (strcmp(r->added[i].key, "fill") == 0) snprintf(fill, sizeof fill, "%8.3g", r->added[i].number);
+        if (!isnan(added(r, "fill"))) snprintf(fill, sizeof fill, "%8.3g", added(r, "fill"));
         fprintf(b->table, "%10s %10s %10.4g %10.4g %10s %8.3g %9.3g %7.3g %7s %9.2e%s%s%s\n",
                 number(analyse, "%.4g", r->analyse_ms), number(numeric, "%.4g", r->numeric_ms), r->solve_ms,
                 r->solve_min_ms, number(in_a_row, "%.4g", e->in_a_row_ms), gflops, us_per_level, 100 * copy_fraction,
@@ -334,6 +367,7 @@ trine_status bench_compare(bench *b, const char *suite, bench_problem *p)
     for (int i = 0; i < count; i++)
         if (!entries[i].record.suite) run_entry(b, suite, p, &entries[i]); /* a kept one has run */
     TRY(measure_ratios(b, p, entries, count));
+    add_totals(entries, count);
     for (int i = 0; i < count; i++) TRY(finish(b, p, &entries[i]));
 done:
     for (int i = 0; i < count; i++)

@@ -101,6 +101,10 @@ static void describe(void *self, bench_record *r)
         bench_record_add_number(r, "inverse_entries", (double)info.entries);
     }
     bench_record_add_text(r, "why", info.reason);
+    if (((solver *)self)->options.method == TRINE_TRI_AUTO)
+        bench_record_add_number(
+            r, "expected_solves",
+            (double)(((solver *)self)->options.expected_solves ? ((solver *)self)->options.expected_solves : 100));
     trine_triangular_prediction expected;
     if (trine_triangular_get_prediction(((solver *)self)->plan, info.method, &expected) != TRINE_SUCCESS ||
         !(expected.solve_seconds > 0))

@@ -140,7 +140,7 @@ static sweep_run start(const bench *b, const bench_sweep *sweep, const char *mat
     sweep_run run = {.b = *b};
     run.b.sweep = strcmp(sweep->name, "main") == 0 ? NULL : sweep->name;
     run.b.failures = 0;
-    run.b.solves_only = sweep->solves_only;
+    run.b.solves_only = sweep->solves_only || b->solves_only;
     run.b.wall_only = sweep->wall_only;
     run.b.programs = sweep->busy ? 0 : -1;
     run.b.peer_reps = sweep->peer_reps;

@@ -97,7 +97,10 @@ TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_spa
                                                 const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. Where AUTO has taken partitioned inverses
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. With partitioned inverses a solve is tried
+ *  in each direction announced, whose solution is pseudorandom: where its componentwise backward error is beyond 32 eps,
+ *  solves take a step of refinement from here on, as if options.partition.refine had asked for it, until the check of
+ *  other values. TRINE_ERR_MEMORY: no memory for that. Where AUTO has taken partitioned inverses
  *  and these lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU from numeric
  *  on). */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
@@ -133,6 +136,7 @@ typedef struct {
     trine_uplo uplo;
     trine_triangular_method method; /* what runs for op N */
     int deterministic; /* bitwise the same every run */
+    int refined; /* of partitioned inverses: solves take a step of refinement, asked for or decided by check */
     const char *reason; /* one clause: why this method */
     /* Partitioned inverses; zeros for other methods. */
     int32_t steps; /* instead of levels */

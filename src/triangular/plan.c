@@ -2,6 +2,7 @@
  * functions for the CPU (cpu/solve.c) and one for each GPU method (cuda/syncfree_rows.cu, cuda/syncfree_columns.cu,
  * cuda/levelset/levelset.cu); partitioned inverses have one for each device (cpu/partitioned.c,
  * cuda/partitioned.cu). */
+#include <float.h>
 #include <string.h>
 
 #include "triangular/triangular.h"
@@ -214,6 +215,7 @@ trine_status triangular_make(trine_context ctx, trine_matrix T, const trine_tria
     if (!plan) return TRINE_ERR_MEMORY;
     plan->T = T;
     plan->options = *options;
+    plan->refines = options->method == TRINE_TRI_PARTITIONED_INVERSE && options->partition.refine;
     plan->solves = solves, plan->most_seconds = most_seconds;
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
@@ -328,14 +330,30 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
     return trine_plan_numeric_end(&plan->base, status, start);
 }
 
+/** Does the promise of small componentwise errors need a step of refinement? */
+static trine_status settle_refinement(trine_triangular plan, void *stream)
+{
+    static const double most =
+        32; /* eps, in one solve: others with other right-hand sides are up to three times worse */
+    const bool is_single = plan->base.dtype == TRINE_S || plan->base.dtype == TRINE_C;
+    double error = 0;
+    if (!plan->backend->probe || plan->options.partition.refine) return TRINE_SUCCESS;
+    const trine_status status = plan->backend->probe(plan, stream, &error);
+    if (!status)
+        __atomic_store_n(&plan->refines, error > most * (is_single ? FLT_EPSILON : DBL_EPSILON), __ATOMIC_RELAXED);
+    return status;
+}
+
 trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row = -1;
     trine_status status = trine_plan_check_begin(&plan->base, exec);
-    if (!status) status = plan->backend->bad_row(plan, trine_exec_stream(plan->base.ctx, exec), &row);
+    void *const stream = trine_exec_stream(plan->base.ctx, exec);
+    if (!status) status = plan->backend->bad_row(plan, stream, &row);
     if (!status) triangular_settle_growth(plan);
+    if (!status && row < 0) status = settle_refinement(plan, stream);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);
 }
@@ -381,6 +399,7 @@ trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_i
         info->deterministic = plan->plain->info.deterministic;
         info->reason = "the inverses of too many rows would lose digits";
     }
+    info->refined = __atomic_load_n(&plan->refines, __ATOMIC_RELAXED);
     info->analyse_seconds = plan->base.analyse_seconds;
     info->numeric_seconds = plan->base.numeric_seconds;
     return TRINE_SUCCESS;

@@ -40,6 +40,8 @@ struct trine_triangular_s {
     trine_triangular_prediction predicted[TRINE_TRI_PARTITIONED_INVERSE + 1];
     trine_triangular plain; /* of partitioned inverses that AUTO has taken: the plan without them, for values whose
                                inverses lose digits; NULL: none */
+    bool refines; /* atomic: solves by inverses take a step of refinement, asked for or since check has seen what they
+                     lose without it */
     bool runs_plain; /* atomic: the last values are of that kind */
 };
 
@@ -106,6 +108,9 @@ struct triangular_backend {
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
     /* sums are made in whatever order their terms arrive: results vary in the last digits */
     bool any_order;
+    /** The largest componentwise backward error of solves without refinement, one with each side, whose solutions are
+     *  pseudorandom; after numeric. Synchronizes. NULL: the method is substitution. */
+    trine_status (*probe)(trine_triangular plan, void *stream, double *error);
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc,
     triangular_levelset, triangular_partitioned, triangular_partitioned_gpu;

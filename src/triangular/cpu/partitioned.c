@@ -10,6 +10,8 @@
 /* Entries times right-hand sides that are worth sharing out, and waking other threads for. */
 enum { LEAST_SHARED = 1 << 13, WORTH_WAKING = 1 << 17 };
 
+enum { REFINED = 3 /* vectors of a right-hand side that is refined */ };
+
 /** What a thread has found in its groups. */
 struct growth_found {
     _Alignas(64) double most;
@@ -110,11 +112,11 @@ static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
 }
 
 /** alpha B by rows: a group's rows read it after some of them have been overwritten, if B is X. For refinement the
- *  residual and the correction besides. */
+ *  residual and the correction besides; refinement that check has decided on takes fewer right-hand sides at a time. */
 static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    const int vectors = plan->options.partition.refine ? 3 : 1;
-    return (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
+    const int64_t vectors = nrhs * (plan->options.partition.refine ? REFINED : 1);
+    return (size_t)(plan->base.n * (vectors > REFINED ? vectors : REFINED)) * trine_dtype_size(plan->base.dtype);
 }
 
 static trine_status memory(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host,
@@ -145,6 +147,39 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
+static trine_status probe(trine_triangular plan, void *stream, double *error)
+{
+    static void (*const run[])(trine_triangular, const struct triangular_solve *, double *) = TABLE(probe);
+    trine_status status = TRINE_SUCCESS;
+    const size_t size = trine_dtype_size(plan->base.dtype);
+    struct triangular_work work = {0};
+    void *X = NULL;
+    (void)stream;
+    *error = 0;
+    TRY((X = trine_host_alloc(plan->base.ctx, plan->base.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    work.base.buffer = trine_host_alloc(plan->base.ctx, 2 * plan->base.n, size);
+    TRY(work.base.buffer ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    for (int s = 0; s < SIDES; s++) {
+        const struct triangular_solve a = {.side = s,
+                                           .part = plan->side[s].part,
+                                           .X = X,
+                                           .nrhs = 1,
+                                           .b_row = 1,
+                                           .b_col = 1,
+                                           .x_row = 1,
+                                           .x_col = 1,
+                                           .work = &work};
+        double of_side = 0;
+        if (!a.part) continue;
+        run[plan->base.dtype](plan, &a, &of_side);
+        if (of_side > *error) *error = of_side;
+    }
+done:
+    trine_free(plan->base.ctx, TRINE_HOST, X);
+    trine_free(plan->base.ctx, TRINE_HOST, work.base.buffer);
+    return status;
+}
+
 const struct triangular_backend triangular_partitioned = {cpu_read_pattern,
                                                           analyse_side,
                                                           cpu_drop_pattern,
@@ -155,4 +190,5 @@ const struct triangular_backend triangular_partitioned = {cpu_read_pattern,
                                                           memory,
                                                           NULL,
                                                           solve,
-                                                          false};
+                                                          false,
+                                                          probe};

@@ -192,6 +192,31 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
     return device_solve_run(plan, s, run);
 }
 
+template <typename T>
+trine_status probe_side(trine_triangular plan, const partitioned_side *d, void *stream, double *error)
+{
+    return partitioned_probe(plan, arrays_of<T>(d), &d->of_solves, stream, error);
+}
+
+trine_status probe(trine_triangular plan, void *stream, double *error)
+{
+    static trine_status (*const run[])(trine_triangular, const partitioned_side *, void *, double *) = {
+        nullptr, probe_side<float>, probe_side<double>, probe_side<complex_of<float>>, probe_side<complex_of<double>>};
+    trine_status status = TRINE_SUCCESS;
+    int saved;
+    trine_device_enter(plan->base.ctx, &saved);
+    *error = 0;
+    for (const struct triangular_side &side : plan->side) {
+        double of_side = 0;
+        if (!side.part || !plan->base.n) continue;
+        TRY(run[plan->base.dtype](plan, (const partitioned_side *)side.part, stream, &of_side));
+        if (of_side > *error) *error = of_side;
+    }
+done:
+    trine_device_leave(plan->base.ctx, saved);
+    return status;
+}
+
 /* ------------------------------------------------------------- the backend */
 
 trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device,
@@ -221,4 +246,5 @@ extern "C" const struct triangular_backend triangular_partitioned_gpu = {device_
                                                                          memory,
                                                                          nullptr,
                                                                          solve,
-                                                                         false};
+                                                                         false,
+                                                                         probe};

@@ -12,7 +12,7 @@ struct alignas(16) solved_row {
 };
 
 /** `count` rows from position `first` on, for one warp: `lanes` lanes each. */
-struct alignas(8) row_task {
+struct alignas(8) warp_task {
     int32_t first;
     int16_t count, lanes;
 };
@@ -46,7 +46,7 @@ template <typename T> struct partitioned_args {
     T *b, *x;                /* by position, n x nrhs: alpha B, and the solution, whose values are flags */
     const T *before;         /* n x nrhs: what the solution corrects; NULL: nothing */
     unsigned *ticket;        /* starts at all bits set, like x */
-    const row_task *tasks;   /* of one right-hand side */
+    const warp_task *tasks;   /* of one right-hand side */
     int64_t n_tasks;
     T alpha;
     bool conjugate, sparing;
@@ -120,11 +120,11 @@ template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups
     auto draw = [&] { return lane == 0 ? atomicAdd(a.ticket, 1u) + 1u : 0u; };
     auto number_of = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0); };
     auto task_of = [&](unsigned number) {
-        row_task t = {0, 0, 32};
-        if (number < total) t = R == 1 ? a.tasks[number] : row_task{(int32_t)(number / tiles), 1, 32};
+        warp_task t = {0, 0, 32};
+        if (number < total) t = R == 1 ? a.tasks[number] : warp_task{(int32_t)(number / tiles), 1, 32};
         return t;
     };
-    auto look_up = [&](unsigned number, const row_task &task) {
+    auto look_up = [&](unsigned number, const warp_task &task) {
         const int32_t lanes = task.lanes, in_warp = lane / lanes;
         lane_task t = {{0, 0, 0}, -1, (int32_t)(number % tiles) * R + r, lanes};
         if (in_warp < task.count && t.j < a.nrhs) {
@@ -135,7 +135,7 @@ template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups
     };
     unsigned first = number_of(draw()), second = number_of(draw()), third = number_of(draw());
     lane_task now = look_up(first, task_of(first));
-    row_task ahead = task_of(second);
+    warp_task ahead = task_of(second);
     while (first < total) {
         const unsigned drawn = draw();
         const lane_task next = look_up(second, ahead);

@@ -7,11 +7,67 @@
 
 constexpr int SLOTS = 8; /* warps of a block */
 
+/* ------------------------------------------------------- who has which row */
+
+constexpr int SEGMENT = 512; /* rows that are packed into blocks of their own */
+
+/** How rows share warps. */
+struct packing {
+    int least;               /* lanes of a row, at least */
+    int of_a_short_row, of_a_row; /* entries of a lane, in rows of at most SHORT entries and in others */
+};
+constexpr int SHORT = 32;
+
+__device__ inline int lanes_of(const packing &how, int64_t entries)
+{
+    const int64_t each = entries <= SHORT ? how.of_a_short_row : how.of_a_row;
+    int lanes = how.least;
+    while (lanes < 32 * SLOTS && lanes * each < entries) lanes *= 2;
+    return lanes;
+}
+
+/** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
+ *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
+__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, warp_task *slots)
+{
+    const int lane = threadIdx.x;
+    const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
+    warp_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
+    int count = 0;
+    auto pad = [&](int multiple) {
+        const int to = (count + multiple - 1) / multiple * multiple;
+        if (out && count + lane < to) out[count + lane] = warp_task{0, 0, 1};
+        count = to;
+    };
+    for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
+        const int64_t q = p + lane;
+        const int asks = q < end ? lanes_of(how, offsets[q + 1] - offsets[q]) : 0, own = __shfl_sync(~0u, asks, 0),
+                  warps = own > 32 ? own / 32 : 1;
+        int lanes = own, rows = 1;
+        if (own < 32) {
+            for (; lanes < 32; lanes *= 2) {
+                rows = 32 / lanes;
+                if (!(__ballot_sync(~0u, asks > lanes) & (unsigned)((1ull << rows) - 1))) break;
+            }
+            if (lanes == 32) rows = 1;
+            if (rows > end - p) rows = (int)(end - p);
+        }
+        pad(warps);
+        if (out && lane < warps) out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
+        count += warps;
+        p += rows;
+    }
+    pad(SLOTS);
+    if (!out && lane == 0) n_blocks[blockIdx.x] = count / SLOTS;
+}
+
+/* ------------------------------------------------------------------- solve */
+
 template <typename T> struct once_args {
     partitioned_arrays<T> d;
     /* SLOTS for each block: rows in the order of positions; count 0: nothing to do. lanes: as many threads share a
      * row; 64 and more are that many warps of a block, side by side, with a multiple of lanes / 32 before them. */
-    const row_task *slots;
+    const warp_task *slots;
     int64_t nrhs, b_row, b_col, x_row, x_col;
     const T *b;              /* alpha B, n x nrhs by position, or NULL: */
     const T *B;              /* read where the order says */
@@ -53,7 +109,7 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     __syncthreads();
     if (a.next_x && block_number == 0 && threadIdx.x == 0) *a.next_ticket = ~0u;
     const unsigned tiles = R *V == 1 ? 1 : (unsigned)((a.nrhs + R *V - 1) / (R *V));
-    const row_task task = a.slots[(int64_t)(block_number / tiles) * SLOTS + warp];
+    const warp_task task = a.slots[(int64_t)(block_number / tiles) * SLOTS + warp];
     if (task.count == 0) return;
     const int lanes = task.lanes < 32 ? task.lanes : 32, warps = task.lanes / 32, step = task.lanes / R;
     const int of_row = warps > 1 ? warp % warps : 0, base = lane / lanes * lanes;
@@ -183,6 +239,64 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
             a.X[a.d.order[p] * a.x_row + (j + v) * a.x_col] = whole.v[v];
         }
     }
+}
+
+/* ------------------------------------------------------- what solves lose */
+
+/** A number in -0.5 .. 0.5, of position p. */
+template <typename R> __device__ inline R number_of_position(uint32_t p, uint32_t seed)
+{
+    uint32_t bits = (p ^ seed) * 0x9E3779B9u;
+    bits = (bits ^ bits >> 16) * 0x85EBCA6Bu;
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35u;
+    bits ^= bits >> 16;
+    return ((R)(bits >> 8) + (R)0.5) / (R)(1 << 24) - (R)0.5;
+}
+template <typename T> __device__ inline T probe_value(int64_t p)
+{
+    if constexpr (scalar<T>::is_complex)
+        return {number_of_position<real_of<T>>((uint32_t)p, 1), number_of_position<real_of<T>>((uint32_t)p, 2)};
+    else return number_of_position<T>((uint32_t)p, 1);
+}
+template <typename T> __device__ inline double size_as_double(T a)
+{
+    if constexpr (scalar<T>::is_complex) return hypot((double)a.x, (double)a.y);
+    else return fabs((double)a);
+}
+
+/** b := T times the pseudorandom solution, by position; no value of x there yet. */
+template <typename T> __global__ void __launch_bounds__(256)
+    probe_right_hand_sides(const partitioned_arrays<T> d, T *b, T *x, unsigned *ticket)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0) *ticket = ~0u;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        T sum = d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
+        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++)
+            sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k]);
+        b[p] = sum;
+        x[p] = missing_value<T>();
+    }
+}
+
+/** The largest componentwise backward error of x, as bits; infinite and undefined ones do not count. */
+template <typename T> __global__ void __launch_bounds__(256)
+    probe_errors(const partitioned_arrays<T> d, const T *b, const T *x, unsigned long long *most)
+{
+    double largest = 0;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        T residual = b[p], term = d.pivots ? d.pivots[p] * x[p] : x[p];
+        double size = size_as_double(residual) + size_as_double(term);
+        residual = residual - term;
+        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++) {
+            term = d.own_values[k] * x[d.own_columns[k]];
+            size += size_as_double(term);
+            residual = residual - term;
+        }
+        const double error = size_as_double(residual) / size;
+        if (error > largest && error < INFINITY) largest = error;
+    }
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(largest);
+    if (bits > *most) atomicMax(most, bits);
 }
 
 #endif

@@ -1,64 +1,16 @@
 /* Solves by partitioned inverses: what a warp does is in a table, and one launch does all groups. With one right-hand
  * side, solves take turns with two states, each of which resets the other one (as in cuda/syncfree_rows.cu). */
 #include "triangular/cuda/partitioned_solve.h"
+
+#include <cstring>
+
 #include "triangular/cuda/partitioned_once.cuh"
 
 namespace {
 
 /* ------------------------------------------------------------------- tasks */
 
-constexpr int SEGMENT = 512; /* rows that are packed into blocks of their own */
-
-/** How rows share warps. */
-struct packing {
-    int least;               /* lanes of a row, at least */
-    int of_a_short_row, of_a_row; /* entries of a lane, in rows of at most SHORT entries and in others */
-};
-constexpr int SHORT = 32;
-constexpr packing ONE = {1, 8, 8}, MANY = {32, 2, 2};
-
-__device__ inline int lanes_of(const packing &how, int64_t entries)
-{
-    const int64_t each = entries <= SHORT ? how.of_a_short_row : how.of_a_row;
-    int lanes = how.least;
-    while (lanes < 32 * SLOTS && lanes * each < entries) lanes *= 2;
-    return lanes;
-}
-
-/** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
- *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
-__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, row_task *slots)
-{
-    const int lane = threadIdx.x;
-    const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
-    row_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
-    int count = 0;
-    auto pad = [&](int multiple) {
-        const int to = (count + multiple - 1) / multiple * multiple;
-        if (out && count + lane < to) out[count + lane] = row_task{0, 0, 1};
-        count = to;
-    };
-    for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
-        const int64_t q = p + lane;
-        const int asks = q < end ? lanes_of(how, offsets[q + 1] - offsets[q]) : 0, own = __shfl_sync(~0u, asks, 0),
-                  warps = own > 32 ? own / 32 : 1;
-        int lanes = own, rows = 1;
-        if (own < 32) {
-            for (; lanes < 32; lanes *= 2) {
-                rows = 32 / lanes;
-                if (!(__ballot_sync(~0u, asks > lanes) & (unsigned)((1ull << rows) - 1))) break;
-            }
-            if (lanes == 32) rows = 1;
-            if (rows > end - p) rows = (int)(end - p);
-        }
-        pad(warps);
-        if (out && lane < warps) out[count + lane] = row_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
-        count += warps;
-        p += rows;
-    }
-    pad(SLOTS);
-    if (!out && lane == 0) n_blocks[blockIdx.x] = count / SLOTS;
-}
+constexpr packing ONE = {1, 8, 8}, FEW = {4, 4, 4}, MANY = {16, 1, 1};
 
 int64_t segments_of(int64_t n) { return (n + SEGMENT - 1) / SEGMENT; }
 
@@ -68,7 +20,7 @@ int64_t partitioned_tasks_bytes(int64_t n, int64_t entries)
 {
     /* A row of w > 1 warps has at least 16 w entries, and fewer than w slots before it that are empty. */
     const int64_t slots = n + entries / 8 + segments_of(n) * SLOTS;
-    return 2 * (slots * (int64_t)sizeof(row_task) + 256);
+    return WAYS * (slots * (int64_t)sizeof(warp_task) + 256);
 }
 
 trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int64_t *offsets, partitioned_tasks *out)
@@ -77,32 +29,33 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t segments = segments_of(n);
-    const packing ways[2] = {ONE, MANY};
-    int64_t total[2] = {0, 0};
+    const packing ways[WAYS] = {ONE, FEW, MANY};
+    int64_t total[WAYS] = {};
     arena counters = {};
     int32_t *on_device = nullptr, *counts = nullptr;
     if (!n) return TRINE_SUCCESS;
-    if (!(counts = (int32_t *)trine_host_alloc(ctx, 2 * segments, sizeof *counts))) return TRINE_ERR_MEMORY;
-    TRY(arena_allocate(ctx, &counters, [&](arena &a) { on_device = a.take<int32_t>(2 * segments); }));
-    for (int i = 0; i < 2; i++)
+    if (!(counts = (int32_t *)trine_host_alloc(ctx, WAYS * segments, sizeof *counts))) return TRINE_ERR_MEMORY;
+    TRY(arena_allocate(ctx, &counters, [&](arena &a) { on_device = a.take<int32_t>(WAYS * segments); }));
+    for (int i = 0; i < WAYS; i++)
         pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments, nullptr);
     TRY(GPU_LAUNCHED("the packing of rows"));
-    TRY(trine_device_copy_async(ctx, counts, on_device, (size_t)(2 * segments) * sizeof *counts, stream));
+    TRY(trine_device_copy_async(ctx, counts, on_device, (size_t)(WAYS * segments) * sizeof *counts, stream));
     TRY(trine_device_synchronize(ctx, stream));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < WAYS; i++)
         for (int64_t k = 0; k < segments; k++) {
             const int32_t count = counts[i * segments + k];
             counts[i * segments + k] = (int32_t)total[i];
             total[i] += count;
         }
-    TRY(trine_device_copy_async(ctx, on_device, counts, (size_t)(2 * segments) * sizeof *counts, stream));
+    TRY(trine_device_copy_async(ctx, on_device, counts, (size_t)(WAYS * segments) * sizeof *counts, stream));
     TRY(arena_allocate(ctx, &out->memory, [&](arena &a) {
-        out->one.slots = a.take<row_task>(total[0] * SLOTS), out->many.slots = a.take<row_task>(total[1] * SLOTS);
+        for (int i = 0; i < WAYS; i++) out->of[i].slots = a.take<warp_task>(total[i] * SLOTS);
     }));
-    out->one.n_blocks = total[0], out->many.n_blocks = total[1];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < WAYS; i++) {
+        out->of[i].n_blocks = total[i];
         pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments,
-                                                         i ? out->many.slots : out->one.slots);
+                                                         out->of[i].slots);
+    }
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_synchronize(ctx, stream));
     plan->info.bytes += (int64_t)out->memory.used;
@@ -125,27 +78,35 @@ namespace {
 constexpr size_t TICKETS_BYTES = 512; /* two tickets, in lines of their own */
 constexpr int APART = 64;             /* unsigned, between tickets */
 
-/** Vectors of a work. In one launch: the solution, twice with one right-hand side, and alpha B for solves in place; with
- *  refinement alpha B, the solution, the residual and the correction. */
-int vectors_of(trine_triangular plan, int64_t nrhs) { return plan->options.partition.refine ? 4 : nrhs == 1 ? 3 : 2; }
+/* Vectors of a solve. In one launch: the solution, twice with one right-hand side; and alpha B for solves in place; with
+ * refinement alpha B, the solution, the residual and the correction. */
+constexpr int64_t IN_PLACE = 2, REFINED = 4;
+
+/** Vectors of a work. Refinement that check has decided on takes fewer right-hand sides at a time. */
+int64_t vectors_of(trine_triangular plan, int64_t nrhs)
+{
+    const int64_t vectors = nrhs * (plan->options.partition.refine ? REFINED : IN_PLACE);
+    return vectors > REFINED ? vectors : REFINED;
+}
 
 template <int R, int V, typename T>
 void launch(const once_args<T> &a, int64_t n_blocks, gpuStream_t stream)
 {
     const int64_t blocks = n_blocks * ((a.nrhs + R *V - 1) / (R *V));
     if constexpr (R *V == 1) solve_once<T, R, V, 4, ASK_ALL, false, 4><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
-    else solve_once<T, R, V, 4, ASK_ALL, false, 2><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
+    else solve_once<T, R, V, 2, ASK_ALL, false, 3><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
 }
 
 template <typename T> void launch_for_count(once_args<T> &a, const partitioned_tasks *tasks, gpuStream_t stream)
 {
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
-    a.slots = a.nrhs == 1 ? tasks->one.slots : tasks->many.slots;
-    if (a.nrhs == 1) launch<1, 1>(a, tasks->one.n_blocks, stream);
-    else if (a.nrhs <= 4) launch<4, 1>(a, tasks->many.n_blocks, stream);
-    else if (a.nrhs <= 8) launch<8, 1>(a, tasks->many.n_blocks, stream);
-    else if (a.nrhs % PAIR == 0) launch<16, PAIR>(a, tasks->many.n_blocks, stream);
-    else launch<16, 1>(a, tasks->many.n_blocks, stream);
+    const auto &way = tasks->of[a.nrhs == 1 ? 0 : a.nrhs <= 8 ? 1 : 2];
+    a.slots = way.slots;
+    if (a.nrhs == 1) launch<1, 1>(a, way.n_blocks, stream);
+    else if (a.nrhs <= 8 && a.nrhs % PAIR == 0) launch<4, PAIR>(a, way.n_blocks, stream);
+    else if (a.nrhs <= 8) launch<4, 1>(a, way.n_blocks, stream);
+    else if (a.nrhs % PAIR == 0) launch<16, PAIR>(a, way.n_blocks, stream);
+    else launch<16, 1>(a, way.n_blocks, stream);
 }
 
 /** One launch, and a fill if the state has not been reset by the solve before: see reset_state in
@@ -179,7 +140,7 @@ done:
 /** Right-hand sides in the order of positions first, which the solution would overwrite otherwise, or which a residual
  *  is made of. */
 template <typename T> trine_status solve_from_copy(trine_triangular plan, const struct triangular_solve *s,
-                                                   const partitioned_tasks *tasks, once_args<T> &a)
+                                                   const partitioned_tasks *tasks, bool refine, once_args<T> &a)
 {
     const gpuStream_t stream = (gpuStream_t)s->stream;
     const int64_t size = a.d.n * a.nrhs;
@@ -192,7 +153,7 @@ template <typename T> trine_status solve_from_copy(trine_triangular plan, const 
     take_right_hand_sides<T><<<device_blocks_for(plan, size), 256, 0, stream>>>(from);
     a.b = from.b, a.x = from.x, a.ticket = tickets;
     launch_for_count(a, tasks, stream);
-    if (plan->options.partition.refine) {
+    if (refine) {
         partitioned_args<T> to = from;
         to.b = vectors + 2 * size, to.x = vectors + 3 * size;
         take_residuals<T><<<device_blocks_for(plan, size), 256, 0, stream>>>(from, to);
@@ -206,7 +167,7 @@ template <typename T> trine_status solve_from_copy(trine_triangular plan, const 
 
 size_t partitioned_work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return TICKETS_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors_of(plan, nrhs);
+    return TICKETS_BYTES + (size_t)(plan->base.n * vectors_of(plan, nrhs)) * trine_dtype_size(plan->base.dtype);
 }
 
 template <typename T> trine_status partitioned_solve(trine_triangular plan, const struct triangular_solve *s,
@@ -219,21 +180,53 @@ template <typename T> trine_status partitioned_solve(trine_triangular plan, cons
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
+    const bool refine = __atomic_load_n(&plan->refines, __ATOMIC_RELAXED), copied = s->B == s->X || refine;
     /* blocks and tickets have 31 bits */
-    const int64_t blocks = tasks->many.n_blocks > 0 ? tasks->many.n_blocks : 1, slice = 4 * (INT32_MAX / blocks);
+    const int64_t blocks = tasks->of[WAYS - 1].n_blocks > 0 ? tasks->of[WAYS - 1].n_blocks : 1,
+                  room = refine ? vectors_of(plan, s->work->base.max_nrhs) / REFINED : s->nrhs,
+                  most = 4 * (INT32_MAX / blocks), slice = room < most ? room : most;
     for (int64_t j = 0; j < s->nrhs && !status; j += a.nrhs) {
         a.nrhs = s->nrhs - j < slice ? s->nrhs - j : slice;
         a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
         a.b = nullptr, a.before = nullptr, a.next_x = nullptr;
-        status = s->B == s->X || plan->options.partition.refine ? solve_from_copy(plan, s, tasks, a)
-                                                                : solve_at_once(plan, s, tasks, a);
+        status = copied ? solve_from_copy(plan, s, tasks, refine, a) : solve_at_once(plan, s, tasks, a);
     }
+    return status;
+}
+
+template <typename T>
+trine_status partitioned_probe(trine_triangular plan, const partitioned_arrays<T> &d, const partitioned_tasks *tasks,
+                               void *stream, double *error)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    once_args<T> a = {};
+    arena memory = {};
+    T *b = nullptr;
+    unsigned long long *largest = nullptr, found = 0;
+    TRY(arena_allocate(ctx, &memory, [&](arena &m) {
+        b = m.take<T>(d.n), a.x = m.take<T>(d.n), a.X = m.take<T>(d.n);
+        a.ticket = m.take<unsigned>(1), largest = m.take<unsigned long long>(1);
+    }));
+    a.d = d, a.nrhs = 1, a.x_row = a.x_col = 1, a.b = b, a.alpha = one_of<T>();
+    TRY(trine_device_fill_async(ctx, largest, 0, sizeof *largest, stream));
+    probe_right_hand_sides<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, a.ticket);
+    launch_for_count(a, tasks, (gpuStream_t)stream);
+    probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+    TRY(GPU_LAUNCHED("the probe of partitioned inverses"));
+    TRY(trine_device_copy_async(ctx, &found, largest, sizeof found, stream));
+    TRY(trine_device_synchronize(ctx, stream));
+    memcpy(error, &found, sizeof *error);
+done:
+    trine_free(ctx, TRINE_DEVICE, memory.base);
     return status;
 }
 
 #define SOLVE_BY_INVERSES(T) \
     template trine_status partitioned_solve(trine_triangular, const struct triangular_solve *, \
-                                            const partitioned_arrays<T> &, const partitioned_tasks *)
+                                            const partitioned_arrays<T> &, const partitioned_tasks *); \
+    template trine_status partitioned_probe(trine_triangular, const partitioned_arrays<T> &, \
+                                            const partitioned_tasks *, void *, double *)
 SOLVE_BY_INVERSES(float);
 SOLVE_BY_INVERSES(double);
 SOLVE_BY_INVERSES(complex_of<float>);

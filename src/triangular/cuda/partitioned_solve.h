@@ -5,12 +5,14 @@
 #include "triangular/cuda/partitioned.cuh"
 #include "triangular/cuda/triangle.h"
 
-/** What the warps of all blocks do, for one right-hand side and for several (partitioned_once.cuh). */
+constexpr int WAYS = 3; /* with one right-hand side, up to 8, and more */
+
+/** What the warps of all blocks do (partitioned_once.cuh). */
 struct partitioned_tasks {
     struct {
-        row_task *slots;
+        warp_task *slots;
         int64_t n_blocks;
-    } one, many;
+    } of[WAYS];
     arena memory;            /* holds the slots */
 };
 /** offsets: of the inverses' rows, n + 1 in device memory. Ends with an idle stream. */
@@ -21,6 +23,10 @@ int64_t partitioned_tasks_bytes(int64_t n, int64_t entries);
 
 /** Of a work for nrhs right-hand sides. */
 size_t partitioned_work_bytes(trine_triangular plan, int64_t nrhs);
+/** As probe in struct triangular_backend, of one side. */
+template <typename T>
+trine_status partitioned_probe(trine_triangular plan, const partitioned_arrays<T> &d, const partitioned_tasks *tasks,
+                               void *stream, double *error);
 template <typename T> trine_status partitioned_solve(trine_triangular plan, const struct triangular_solve *s,
                                                      const partitioned_arrays<T> &d, const partitioned_tasks *tasks);
 
