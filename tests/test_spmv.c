@@ -371,7 +371,7 @@ static void every_scheme_and_reduction_is_right(void **state)
         row_sum *sums = reference_sums(&A, TRINE_D, 3), *sums_T = reference_sums(&AT, TRINE_D, 3);
         int k = which;
         for (int method = 0; method <= TRINE_SPMV_BALANCED_POSTPROCESS; method++)
-            for (int reduction = 0; reduction <= TRINE_REDUCTION_ROWS; reduction++)
+            for (int reduction = 0; reduction <= TRINE_REDUCTION_WARPS; reduction++)
                 for (int blocks = 0; blocks < 4; blocks++) {
                     static const int threads[] = {0, 64, 128, 512}, tiles[] = {0, 4, 7, 16}, weights[] = {0, -1, 1, 4};
                     static const int64_t entries[] = {0, 1, 100, 5000};
@@ -455,12 +455,15 @@ static rows hostile_rows(uint64_t seed, trine_dtype t)
     A.values = malloc((size_t)ROWS * 257 * sizeof *A.values);
     for (int i = 0; i < ROWS; i++) {
         const uint64_t stretch = (uint64_t)(i / STRETCH);
-        const int kind = (int)(3 * test_uniform(seed, stretch));
+        const int kind = (int)(4 * test_uniform(seed, stretch)), group = 2 + (int)(stretch % 3);
         const double pick = test_uniform(seed + 1, kind ? stretch : (uint64_t)i);
         const int length = kind ? lengths[(int)(14 * pick)] : lengths[(int)(LENGTHS * pick * pick)];
         for (int j = 0; j < length; j++) {
             const uint64_t at = kind ? stretch << 20 | (uint64_t)j : (uint64_t)A.nnz;
-            A.columns[A.nnz] = (int32_t)(COLUMNS / 2.0 * test_uniform(seed + 2, at)) + (kind == 1 ? i % STRETCH : 0);
+            A.columns[A.nnz] =
+                (int32_t)(COLUMNS / 2.0 * test_uniform(seed + 2, at)) + (kind == 1   ? i % STRETCH
+                                                                         : kind == 3 ? i % STRETCH / group * group
+                                                                                     : 0);
             wide v = rintl(7 * creall(random_element(t, seed + 3, (uint64_t)A.nnz)));
             __imag__ v = rintl(7 * cimagl(random_element(t, seed + 3, (uint64_t)A.nnz)));
             A.values[A.nnz++] = v;

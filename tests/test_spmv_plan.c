@@ -405,6 +405,7 @@ static void a_plan_tells_what_it_is(void **state)
     assert_string_equal(trine_spmv_method_name((trine_spmv_method)9), "unknown");
     assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_WARP_TRANSPOSED), "warp-transposed");
     assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_ROWS), "rows");
+    assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_WARPS), "warps");
     assert_string_equal(trine_spmv_reduction_name((trine_spmv_reduction)9), "unknown");
     trine_spmv plan;
     OK(trine_spmv_analyse(s.ctx, &plan, s.f.A, &(trine_spmv_options){.no_preprocess = 1}));

@@ -30,9 +30,12 @@ typedef enum {
     TRINE_REDUCTION_WARP_SCANS,     /* every warp scans its sums by shuffles, the first one those of the warps */
     TRINE_REDUCTION_WARP_TRANSPOSED, /* every warp reduces its part of the tile alone; sums that cross warps are
                                         completed where they are stored */
-    TRINE_REDUCTION_ROWS            /* 1, 2, 4, ... or 32 neighbouring threads take a row: plain products by method
+    TRINE_REDUCTION_ROWS,           /* 1, 2, 4, ... or 32 neighbouring threads take a row: plain products by method
                                        adaptive whose blocks are found in the analysis and that need no index; others
                                        take warp-transposed */
+    TRINE_REDUCTION_WARPS           /* every warp has entries of its own and waits for no other: plain products of one
+                                       vector, not by atomics, whose blocks are found in the analysis; others take
+                                       warp-transposed */
 } trine_spmv_reduction;
 
 /** Precision that values are stored in, beside vectors of the matrix's dtype. */

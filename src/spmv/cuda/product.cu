@@ -8,6 +8,7 @@
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/product.cuh"
 #include "spmv/cuda/rows.cuh"
+#include "spmv/cuda/warps.cuh"
 
 namespace {
 
@@ -95,7 +96,12 @@ template <class Op> trine_status launch_one(const struct spmv_launch &l, gpuStre
         prepare_shared_rows<Op, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, op);
         TRY(GPU_LAUNCHED("prepare_shared_rows"));
     }
-    if (l.reduce) {
+    if (l.by_warps) {
+        constexpr int EACH = sizeof(typename Op::product) <= 8 ? SPMV_CUDA_WARPS_EACH : SPMV_CUDA_WARPS_EACH / 2;
+        const unsigned warps = SPMV_CUDA_WARPS_BLOCK / 32;
+        TRY(launch_early(reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, SPMV_CUDA_WARPS_THREADS, false>,
+                         dim3((l.blocks + warps - 1) / warps), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op));
+    } else if (l.reduce) {
         void *arguments[] = {(void *)&l.a, (void *)&op};
         TRY(trine_gpu_launch(l.reduce, l.blocks, l.block, false, stream, arguments));
     } else {

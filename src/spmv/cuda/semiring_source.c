@@ -271,7 +271,7 @@ void semiring_take_choice(trine_context ctx, const char *program, struct semirin
     trine_spmv_options options = {0};
     semiring_name_choice(program, name);
     if (!trine_choice_get(ctx, name, choice) || !spmv_read_choice(choice, &options)) return;
-    if (options.tune.reduction == TRINE_REDUCTION_ROWS) return; /* no choice of a semiring's */
+    if (options.tune.reduction >= TRINE_REDUCTION_ROWS) return; /* no choice of a semiring's */
     instance->block = options.tune.block;
     instance->tile = options.tune.tile;
     instance->reduction = options.tune.reduction;
