@@ -51,7 +51,8 @@ typedef struct {
                                        and 8 a column (of A in CSC format: N does) */
     trine_spmv_method method;
     trine_summation summation;      /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
-    int64_t max_nrhs;               /* what the plan's own work is sized for; 0 = 1 */
+    int64_t max_nrhs;               /* what the plan's own work is sized for; 0 = 1. On a GPU works for 4 vectors or
+                                       more hold 8 vectors of X as well where rows may be long */
     trine_spmv_values values;       /* of what numeric takes */
     int no_preprocess;              /* 1: blocks find their rows by binary search, in every product; on a CPU no rows
                                        that are alike are looked for */

@@ -345,18 +345,21 @@ struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs)
     const size_t element = trine_dtype_size(plan->base.dtype);
     const size_t row = (size_t)nrhs * element < MOST_PARTIAL_BYTES ? MOST_PARTIAL_BYTES : (size_t)nrhs * element;
     int64_t most_blocks = 0, most_sharing = 0;
+    struct cuda_scratch scratch = {};
     for (int s = 0; s < SPMV_SIDES; s++) {
         int64_t blocks, sharing;
         if (!plan->side[s].announced) continue;
         count_most(plan, &plan->side[s], &blocks, &sharing);
         most_blocks = blocks > most_blocks ? blocks : most_blocks;
         most_sharing = sharing > most_sharing ? sharing : most_sharing;
+        const int64_t columns = s == SPMV_N ? plan->n_cols : plan->n_rows;
+        if (nrhs >= SPMV_CUDA_TURNED_FROM && sharing && columns > scratch.turned_rows) scratch.turned_rows = columns;
     }
-    struct cuda_scratch scratch = {};
     scratch.partials = SPMV_CUDA_COUNTER_BYTES;
     scratch.slots = scratch.partials + padded(2 * (size_t)most_sharing * row);
     /* of a launch's blocks, of the joining ones, of those of vectors alone (product.cu) */
-    scratch.bytes = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    scratch.turned = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    scratch.bytes = scratch.turned + padded(SPMV_CUDA_TURNED * element * (size_t)scratch.turned_rows);
     return scratch;
 }
 

@@ -33,9 +33,13 @@ struct spmv_launch {
     unsigned blocks; /* of the grid */
 };
 
-/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues. */
-enum { SPMV_CUDA_COUNTER_BYTES = 256 };
-struct cuda_scratch { size_t partials, slots, bytes; /* where they begin; of all */ };
+/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues;
+ *  TURNED vectors of X by rows, in works of TURNED_FROM vectors or more, where rows are long. */
+enum { SPMV_CUDA_COUNTER_BYTES = 256, SPMV_CUDA_TURNED = 8, SPMV_CUDA_TURNED_FROM = 4 };
+struct cuda_scratch {
+    size_t partials, slots, turned, bytes; /* where they begin; of all */
+    int64_t turned_rows;                   /* that there is room for */
+};
 
 #ifdef __cplusplus
 extern "C" {
