@@ -282,8 +282,10 @@ static void refinement_mends_small_components(void **state)
 {
     (void)state;
     enum { n = 20000 };
-    double errors[2], *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *wanted = malloc(n * sizeof *wanted);
-    for (int32_t refine = 0; refine < 2; refine++) {
+    enum { WITHOUT, ASKED_FOR, BY_CHECK, WAYS };
+    double errors[WAYS], *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *wanted = malloc(n * sizeof *wanted);
+    for (int refine = WITHOUT; refine < WAYS; refine++) {
+        trine_triangular_info info;
         struct problem P = make_rows(n, 1, chain);
         for (int64_t k = 0; k < P.nnz; k++) P.values[k] = k % 2 ? -0.9 - 0.2 * test_uniform(5, (uint64_t)k) : 1;
         for (int64_t i = 0; i < n; i++) wanted[i] = pow(10, -12 * test_uniform(6, (uint64_t)i / 2));
@@ -295,7 +297,10 @@ static void refinement_mends_small_components(void **state)
         set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_PARTITIONED_INVERSE,
                                                 .ops = TRINE_N | TRINE_T,
                                                 .max_nrhs = 5,
-                                                .partition = {.levels = 100, .refine = refine}});
+                                                .partition = {.levels = 100, .refine = refine == ASKED_FOR}});
+        if (refine == BY_CHECK) OK(trine_triangular_check(f.plan, NULL));
+        OK(trine_triangular_get_info(f.plan, &info));
+        assert_int_equal(info.refined, refine != WITHOUT);
         void *d = test_to_device(f.ctx, b, n * sizeof *b);
         const trine_dense block = {d, n, 1, n, TRINE_COLMAJOR};
         OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &block, &block, NULL));
@@ -306,10 +311,18 @@ static void refinement_mends_small_components(void **state)
             solve_and_check(&f, TRINE_T, nrhs, TRINE_COLMAJOR, true, 2, false);
             solve_and_check(&f, TRINE_N, nrhs, TRINE_ROWMAJOR, false, 1, true);
         }
+        if (refine == BY_CHECK) { /* rows that hardly need each other lose nothing */
+            double *values = malloc((size_t)f.P.nnz * sizeof *values);
+            for (int64_t k = 0; k < f.P.nnz; k++) values[k] = k % 2 ? 1e-6 : 1;
+            OK(trine_triangular_numeric(f.plan, TRINE_HOST, values, NULL));
+            assert_int_equal(info_of(&f).refined, 0);
+            free(values);
+        }
         close_fixture(&f);
     }
-    print_message("componentwise backward errors: %.3g eps, refined %.3g eps\n", errors[0], errors[1]);
-    assert_true(errors[0] > 1000 && errors[1] < 8);
+    print_message("componentwise backward errors: %.3g eps, refined %.3g and %.3g eps\n", errors[WITHOUT],
+                  errors[ASKED_FOR], errors[BY_CHECK]);
+    assert_true(errors[WITHOUT] > 1000 && errors[ASKED_FOR] < 8 && errors[BY_CHECK] < 8);
     free(b);
     free(x);
     free(wanted);

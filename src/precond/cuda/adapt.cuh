@@ -330,6 +330,12 @@ template <int LANES> struct team {
         if constexpr (IS_BLOCK) return __syncthreads_or(mine);
         else return __any_sync(~0u, mine);
     }
+    /** The part of a warp's ballot that is this row's, from bit 0 on. */
+    __device__ unsigned mine(unsigned ballot) const
+    {
+        if constexpr (LANES >= 32) return ballot;
+        else return ballot >> (threadIdx.x % 32 / LANES * LANES) & ((1u << LANES) - 1);
+    }
     /** Ascending. */
     __device__ unsigned long long sort(unsigned long long key) const
     {
@@ -478,22 +484,47 @@ __device__ inline void adapt_select(candidates_of<T> &c, const team<LANES> &t, i
         for (int k = 0; k < ADAPT_PLACES; k++) mine += counts(k) ? 1 : 0;
         return t.sum(mine);
     };
-    unsigned long long largest = 0;
-#pragma unroll
-    for (int k = 0; k < ADAPT_PLACES; k++) largest = c.key[k] > largest ? c.key[k] : largest;
     const int all = how_many([&](int k) { return c.key[k] > 0; });
-    unsigned long long low = 1, high = t.most(largest); /* the least key that stays lies between */
     bool goes_on = all > most && most > 0, is_exact = false;
-    if (most <= 0) low = high + 1;
-    while (t.any(goes_on && low < high)) {
-        const bool looks = goes_on && low < high;
-        const unsigned long long middle = low + (high - low) / 2 + 1;
-        const int count = how_many([&](int k) { return c.key[k] >= middle; });
-        if (!looks) continue;
-        if (count >= most) low = middle;
-        else high = middle - 1;
-        if (count == most) goes_on = false, is_exact = true;
+    unsigned long long low = 1, high = ~0ull; /* the least key that stays lies between */
+    if constexpr (team<LANES>::IS_BLOCK) {
+        unsigned long long largest = 0;
+#pragma unroll
+        for (int k = 0; k < ADAPT_PLACES; k++) largest = c.key[k] > largest ? c.key[k] : largest;
+        high = t.most(largest);
+        while (t.any(goes_on && low < high)) {
+            const bool looks = goes_on && low < high;
+            const unsigned long long middle = low + (high - low) / 2 + 1;
+            const int count = how_many([&](int k) { return c.key[k] >= middle; });
+            if (!looks) continue;
+            if (count >= most) low = middle;
+            else high = middle - 1;
+            if (count == most) goes_on = false, is_exact = true;
+        }
+    } else { /* some thread's key divides those that are left */
+        for (int turn = 0; t.any(goes_on); turn++) {
+            unsigned long long pivot = 0;
+#pragma unroll
+            for (int k = 0; k < ADAPT_PLACES; k++)
+                if (c.key[k] >= low && c.key[k] <= high) pivot = c.key[k];
+            const unsigned has = t.mine(__ballot_sync(~0u, goes_on && pivot > 0));
+            pivot = t.get(pivot, has == 0 ? 0 : turn % 2 ? __ffs((int)has) - 1 : 31 - __clz((int)has));
+            int counts = 0; /* of keys not below it, and of those above it */
+#pragma unroll
+            for (int k = 0; k < ADAPT_PLACES; k++)
+                counts += (c.key[k] >= pivot ? 1 : 0) + (c.key[k] > pivot ? 1 << 16 : 0);
+            counts = t.sum(counts);
+            if (!goes_on) continue;
+            if (counts >> 16 >= most) {
+                low = pivot + 1;
+            } else if ((counts & 0xFFFF) >= most) {
+                low = pivot, goes_on = false, is_exact = (counts & 0xFFFF) == most;
+            } else {
+                high = pivot - 1;
+            }
+        }
     }
+    if (most <= 0) low = ~0ull;
     const int above = how_many([&](int k) { return c.key[k] > low; });
     const bool has_ties = all > most && most > 0 && !is_exact;
     int64_t first = 0, last = n - 1; /* columns up to `first` stay, of keys that are `low` */
