@@ -354,7 +354,11 @@ static trine_status solve(trine_factor F, trine_transpose op, const trine_dense 
     struct cudss_state *s = F->state;
     void *b = NULL, *x = NULL, *own;
     int saved = -1;
-    const solve_mode mode = op == TRINE_N ? MODE_NORMAL : op == TRINE_T ? MODE_TRANSPOSE : MODE_CONJUGATE_TRANSPOSE;
+    const bool symmetric = s->type == TYPE_SYMMETRIC || s->type == TYPE_SPD,
+               hermitian = s->type == TYPE_HERMITIAN || s->type == TYPE_HPD;
+    const solve_mode mode = op == TRINE_N || (op == TRINE_T && symmetric) || (op == TRINE_H && hermitian) ? MODE_NORMAL
+                            : op == TRINE_T ? MODE_TRANSPOSE
+                                            : MODE_CONJUGATE_TRANSPOSE;
     pthread_mutex_lock(&s->lock);
     trine_device_enter(F->ctx, &saved);
     TRY(trine_context_get_stream(F->ctx, &own));

@@ -195,17 +195,23 @@ done:
     return status;
 }
 
+/** Of inverses that a step of refinement makes up for, whatever the right-hand side: those that lose half of the digits
+ *  are as good as exact in one trial and not in the next. */
+static const double MOST_GROWTH = 1e4;
+
 /** All panels inverted, and solutions refined once; *taken: a trial solve is accurate so. */
 static trine_status take_refined(trine_direct D, bool *taken)
 {
     trine_status status = TRINE_SUCCESS;
-    double error = 0;
+    int64_t substituted, panels;
+    double error = 0, growth;
     D->sweeps.invert_all = true;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     D->refine = 1;
     TRY(place_all_rows(D));
     TRY(try_solve(D, &error));
-    *taken = D->sweeps.supernodal && error <= most_error(D);
+    sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
+    *taken = D->sweeps.supernodal && growth <= MOST_GROWTH && error <= most_error(D);
     trine_log(D->base.ctx, 2, "supernodal: a backward error of %.3g eps with all panels inverted, refined once", error);
     if (!*taken) {
         D->sweeps.invert_all = false;
@@ -225,11 +231,12 @@ done:
 static bool refinement_is_faster(trine_direct D)
 {
     int64_t substituted, panels;
+    double growth;
     if (D->space != TRINE_DEVICE || !D->A || !D->may_refine || D->refine || D->options.supernodal.invert ||
         D->options.supernodal.single)
         return false;
-    sweeps_count_substituted(&D->sweeps, &substituted, &panels);
-    return substituted > 0 && substituted < panels;
+    sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
+    return substituted > 0 && growth <= MOST_GROWTH;
 }
 
 static trine_status set_up_sweeps(trine_direct D)

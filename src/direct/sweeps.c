@@ -326,14 +326,16 @@ bool sweeps_on_trial(const direct_sweeps *s)
     return false;
 }
 
-void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels)
+void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels, double *growth)
 {
     const trine_supernodal plans[] = {s->L_panels, s->Ut_panels};
     *substituted = *panels = 0;
+    *growth = 0;
     for (int k = 0; k < 2 && s->supernodal && plans[k]; k++) {
         trine_supernodal_info info;
         if (trine_supernodal_get_info(plans[k], &info)) continue;
         *panels += info.panels_merged;
+        if (!(info.growth <= *growth)) *growth = isnan(info.growth) ? INFINITY : info.growth;
         *substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
     }
 }

@@ -40,8 +40,9 @@ bool sweeps_want_panels(direct_sweeps *s, trine_factor F);
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 /** Whether the panels are inverted by the library's own choice: then a trial solve should say whether that was good. */
 bool sweeps_on_trial(const direct_sweeps *s);
-/** Panels of which inverses would not be accurate, and all panels; 0 of 0 of the general plans. */
-void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels);
+/** Panels of which inverses would not be accurate, and all panels; 0 of 0 of the general plans. *growth: the larger of
+ *  both triangles', of all inverses; infinite where one is NaN. */
+void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels, double *growth);
 /** The precision of the panels, which may be lower than the vectors'. */
 double sweeps_eps(const direct_sweeps *s);
 /** After a trial with too large a backward error: no inversion of panels in triangles that are inverted in part, or,
