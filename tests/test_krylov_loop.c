@@ -304,15 +304,17 @@ static void recorded_loops_are_used_again(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** The steps of a solve that takes all it may, without conditions, are those with them. */
+/** The steps of a solve that takes all it may, without conditions, are those with them. They are few: no cycle ends
+ *  before its last step because its residual is down to rounding, after which only a loop begins another one. */
 static void unrolled_loops_take_the_same_steps(void **state)
 {
     (void)state;
+    enum { STEPS = 5 };
     trine_context ctx = test_context();
     scene s = open_scene(hermitian_system(ctx, TRINE_D, N, true, 91), TRINE_D, 92);
     for (trine_krylov_method m = TRINE_KRYLOV_GMRES; m <= TRINE_KRYLOV_MINRES; m++) {
         const trine_krylov_options o = {
-            .method = m, .restart = m <= TRINE_KRYLOV_FGMRES ? 4 : 0, .rtol = 1e-300, .max_iterations = 9};
+            .method = m, .restart = m <= TRINE_KRYLOV_FGMRES ? 4 : 0, .rtol = 1e-300, .max_iterations = STEPS};
         double x[2][N];
         trine_krylov_result r[2];
         for (int unrolled = 0; unrolled < 2; unrolled++) {
@@ -325,7 +327,8 @@ static void unrolled_loops_take_the_same_steps(void **state)
             OK(trine_krylov_get_result(k, 0, &r[unrolled], NULL));
             OK(trine_krylov_destroy(&k));
         }
-        assert_true(r[0].steps == 9 && r[1].steps == 9 && r[0].residual == r[1].residual);
+        for (int unrolled = 0; unrolled < 2; unrolled++) assert_int_equal(r[unrolled].steps, STEPS);
+        assert_memory_equal(&r[0].residual, &r[1].residual, sizeof r[0].residual);
         assert_memory_equal(x[0], x[1], sizeof x[0]);
     }
     close_scene(&s);

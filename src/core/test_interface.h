@@ -80,7 +80,7 @@ TRINE_API void trine_krylov_reference(int64_t n, void (*multiply)(void *user, co
 /** How often a plan's solves have waited for what a GPU has done. */
 TRINE_API int64_t trine_krylov_looks(trine_krylov plan);
 /** Before its first solve: the loop on a device is recorded without its conditions, max_iterations steps one after
- *  another, which is what the kernels take. */
+ *  another, which is what the kernels take. A cycle that ends early is followed by no other one. */
 TRINE_API void trine_krylov_unroll(trine_krylov plan);
 
 /* ------------------------------------------------------------- tridiagonal */

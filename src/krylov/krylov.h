@@ -172,7 +172,7 @@ trine_status krylov_run_outer(struct krylov_work *w, unsigned flags);
 trine_status krylov_run_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
 /** The same at the end of a body of krylov_loop. */
 trine_status krylov_end_body(struct krylov_work *w, unsigned flags, krylov_step step, int j);
-/** The same, where another program of these columns comes next and nothing between: a GPU then has one launch for both. */
+/** The same, where another program of these columns comes next and nothing between: a GPU has one launch for both. */
 void krylov_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
 /** A step alone. */
 trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, int j);

@@ -349,7 +349,7 @@ __global__ void __launch_bounds__((shape<T, NV>::THREADS), 1) orthogonalize(cons
 
 /* ----------------------------------------------------------------------------- launches */
 
-/** Vectors of the kernel for `count` of them; 0: there is none. More of double complex ones do not fit into registers. */
+/** Vectors of the kernel for `count` of them; 0: there is none. More double complex ones find no registers. */
 int kernel_vectors(trine_dtype t, int count)
 {
     for (int nv : {4, 8, 12, 16, 20, 32})
