@@ -337,9 +337,53 @@ void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blo
     } else if (nrhs % 2) {
         solve_in_one_launch<T, 4, 1, 4, ASK_BY_ROW, true>(other, unit, y, next);
     } else {
-        solve_in_one_launch<T, 8, 2, 2, ASK_ALL, false>(other, unit, y, next);
+        solve_in_one_launch<T, 16, 2, 2, ASK_ALL, false>(other, unit, y, next);
     }
     check_residual(found);
+}
+
+/** Every row has its lanes, in one warp or in warps side by side, and rows ascend from slot to slot. */
+void check_packing()
+{
+    static const packing ways[] = {{1, 8, 8}, {4, 4, 4}, {16, 1, 1}};
+    for (const packing &how : ways)
+        for (int64_t n : {1, 31, 512, 513, 2000}) {
+            const int32_t segments = (int32_t)((n + SEGMENT - 1) / SEGMENT);
+            std::vector<int64_t> offsets{0};
+            std::vector<int32_t> blocks(segments);
+            for (int64_t p = 0; p < n; p++)
+                offsets.push_back(
+                    offsets[p] + 1 +
+                    (int64_t)(p % 7 ? 40 * (random_number() + 0.5) : pow(10, 4 * (random_number() + 0.5))));
+            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), blocks.data(), nullptr); });
+            int32_t total = 0;
+            for (int32_t &count : blocks) {
+                const int32_t own = count;
+                count = total, total += own;
+            }
+            std::vector<warp_task> slots((size_t)total * SLOTS, {-1, -1, -1});
+            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), blocks.data(), slots.data()); });
+            int64_t next = 0;
+            for (size_t k = 0; k < slots.size(); k++) {
+                const warp_task &t = slots[k];
+                CHECK(t.count >= 0);
+                if (t.count == 0) continue;
+                CHECK(t.first == next && (t.lanes & (t.lanes - 1)) == 0 && t.lanes >= how.least);
+                for (int64_t p = next; p < next + t.count; p++)
+                    CHECK(t.lanes >= lanes_of(how, offsets[p + 1] - offsets[p]));
+                if (t.lanes > 32) {
+                    const int warps = t.lanes / 32;
+                    CHECK(t.count == 1 && k % warps == 0 && t.lanes <= 32 * SLOTS);
+                    for (int w = 0; w < warps; w++)
+                        CHECK(slots[k + w].first == t.first && slots[k + w].lanes == t.lanes);
+                    k += warps - 1;
+                } else {
+                    CHECK(t.count * t.lanes <= 32);
+                }
+                next += t.count;
+            }
+            CHECK(next == n);
+        }
 }
 
 template <typename T> void check_everything()
@@ -445,6 +489,7 @@ void check_patterns(int64_t n, int per_row, int levels)
 
 int main()
 {
+    check_packing();
     for (int64_t n : {1, 2, 31, 33, 120})
         for (int levels : {1, 2, 5, 1000})
             for (int per_row : {1, 4}) check_patterns(n, per_row, levels);

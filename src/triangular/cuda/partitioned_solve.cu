@@ -10,58 +10,7 @@ namespace {
 
 /* ------------------------------------------------------------------- tasks */
 
-constexpr int SEGMENT = 512; /* rows that are packed into blocks of their own */
-
-/** How rows share warps. */
-struct packing {
-    int least;               /* lanes of a row, at least */
-    int of_a_short_row, of_a_row; /* entries of a lane, in rows of at most SHORT entries and in others */
-};
-constexpr int SHORT = 32;
 constexpr packing ONE = {1, 8, 8}, FEW = {4, 4, 4}, MANY = {16, 1, 1};
-
-__device__ inline int lanes_of(const packing &how, int64_t entries)
-{
-    const int64_t each = entries <= SHORT ? how.of_a_short_row : how.of_a_row;
-    int lanes = how.least;
-    while (lanes < 32 * SLOTS && lanes * each < entries) lanes *= 2;
-    return lanes;
-}
-
-/** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
- *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
-__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, warp_task *slots)
-{
-    const int lane = threadIdx.x;
-    const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
-    warp_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
-    int count = 0;
-    auto pad = [&](int multiple) {
-        const int to = (count + multiple - 1) / multiple * multiple;
-        if (out && count + lane < to) out[count + lane] = warp_task{0, 0, 1};
-        count = to;
-    };
-    for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
-        const int64_t q = p + lane;
-        const int asks = q < end ? lanes_of(how, offsets[q + 1] - offsets[q]) : 0, own = __shfl_sync(~0u, asks, 0),
-                  warps = own > 32 ? own / 32 : 1;
-        int lanes = own, rows = 1;
-        if (own < 32) {
-            for (; lanes < 32; lanes *= 2) {
-                rows = 32 / lanes;
-                if (!(__ballot_sync(~0u, asks > lanes) & (unsigned)((1ull << rows) - 1))) break;
-            }
-            if (lanes == 32) rows = 1;
-            if (rows > end - p) rows = (int)(end - p);
-        }
-        pad(warps);
-        if (out && lane < warps) out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
-        count += warps;
-        p += rows;
-    }
-    pad(SLOTS);
-    if (!out && lane == 0) n_blocks[blockIdx.x] = count / SLOTS;
-}
 
 int64_t segments_of(int64_t n) { return (n + SEGMENT - 1) / SEGMENT; }
 
@@ -104,7 +53,8 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     }));
     for (int i = 0; i < WAYS; i++) {
         out->of[i].n_blocks = total[i];
-        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments, out->of[i].slots);
+        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments,
+                                                         out->of[i].slots);
     }
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_synchronize(ctx, stream));
@@ -142,8 +92,8 @@ int64_t vectors_of(trine_triangular plan, int64_t nrhs)
 template <int R, int V, typename T>
 void launch(const once_args<T> &a, int64_t n_blocks, gpuStream_t stream)
 {
-    const int64_t blocks = n_blocks * ((a.nrhs + R * V - 1) / (R * V));
-    if constexpr (R * V == 1) solve_once<T, R, V, 4, ASK_ALL, false, 4><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
+    const int64_t blocks = n_blocks * ((a.nrhs + R *V - 1) / (R *V));
+    if constexpr (R *V == 1) solve_once<T, R, V, 4, ASK_ALL, false, 4><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
     else solve_once<T, R, V, 2, ASK_ALL, false, 3><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
 }
 
