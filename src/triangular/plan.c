@@ -28,7 +28,7 @@ static size_t own_bytes(struct trine_plan *plan, int64_t nrhs)
 static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
     trine_triangular plan = as_triangular(base);
-    return own_bytes(base, nrhs) + (plan->plain ? plan->plain->backend->work_bytes(plan->plain, nrhs) : 0);
+    return own_bytes(base, nrhs) + (plan->plain ? own_bytes(&plan->plain->base, nrhs) : 0);
 }
 
 static trine_status work_begin(struct trine_plan *base, trine_plan_work *plan_work)

@@ -3,8 +3,6 @@
  * the pairs that pay. Joining more of the neighbours adds as many entries at least, so that a pair is tried once. */
 #include "triangular/cuda/partition.h"
 
-#include <cstdlib>
-
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/invert_groups.cuh"
@@ -14,7 +12,8 @@
 namespace {
 
 constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 64; /* own entries times those of the inverse: rows with more have a block */
+constexpr int64_t HEAVY = 32; /* own entries times those of the inverse: rows with more have a block */
+constexpr int64_t FIRST_ROOM = INT64_C(1) << 23; /* columns: of the first pool, unless the limit of memory is less */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
 /** Position p belongs to level[p]. */
@@ -46,6 +45,7 @@ struct maker {
     const partition_costs *costs;
     int64_t n_groups, n_pairs, live; /* live: entries of all rows */
     int rounds;
+    int64_t used;                    /* of the pool, as on the device */
     level_group *groups;
     int32_t *starts, *pairs, *renumber;
     group_report *found;
@@ -85,9 +85,7 @@ trine_status make_room(maker *m, int64_t more)
     const unsigned long long live = (unsigned long long)m->live;
     arena pool = {};
     int32_t *columns = nullptr;
-    unsigned long long used;
-    TRY(copy(m, &used, TRINE_HOST, m->a.used, TRINE_DEVICE, 1));
-    if ((int64_t)used + more <= m->a.room) return status;
+    if (m->used + more <= m->a.room) return status;
     status = arena_allocate(m->ctx, &pool, [&](arena &s) { columns = s.take<int32_t>(m->live + more); });
     if (!status) status = add_up_lengths(m);
     if (!status) {
@@ -104,7 +102,7 @@ trine_status make_room(maker *m, int64_t more)
     trine_free(m->ctx, TRINE_DEVICE, m->pool.base);
     m->pool = pool;
     m->a.pool = columns, m->a.room = m->live + more;
-done:
+    m->used = m->live;
     return status;
 }
 
@@ -113,7 +111,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = m->ctx;
-    const int64_t n = m->d->n;
+    const int64_t n = m->d->n, most = partition_full(n, m->costs->most_entries);
     m->n_levels = n_levels;
     m->groups = (level_group *)trine_host_alloc(ctx, n_levels, sizeof *m->groups);
     m->starts = (int32_t *)trine_host_alloc(ctx, 3 * n_levels, sizeof *m->starts);
@@ -140,7 +138,10 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     m->a.n_longer = m->a.listed + 1;
     m->a.bits[0] = WARP_BITS, m->a.bits[1] = BLOCK_BITS, m->a.bits[2] = LARGE_BITS;
     m->a.group = m->group, m->a.starts = m->starts_there, m->a.pairs = m->pairs_there;
+    /* larger ones cost time, but to get one costs more than most rounds */
     m->a.room = 3 * (m->d->nnz + n);
+    if (m->a.room < FIRST_ROOM) m->a.room = FIRST_ROOM;
+    if (m->a.room > 3 * most) m->a.room = 3 * most;
     TRY(arena_allocate(ctx, &m->pool, [&](arena &s) { m->a.pool = s.take<int32_t>(m->a.room); }));
     TRY(copy(m, m->bounds, TRINE_DEVICE, levels, TRINE_HOST, n_levels + 1));
     TRY(trine_device_fill_async(ctx, m->a.tables, 0xFF, sizeof(int32_t) * LARGE_TABLES << LARGE_BITS, m->stream));
@@ -153,8 +154,8 @@ trine_status begin_groups(maker *m, const int64_t *levels)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = m->d->n, n_levels = m->n_levels;
-    unsigned long long used = (unsigned long long)(m->d->nnz + n);
-    m->live = m->d->nnz + n;
+    const unsigned long long used = (unsigned long long)(m->d->nnz + n);
+    m->live = m->used = m->d->nnz + n;
     TRY(copy(m, m->a.used, TRINE_DEVICE, &used, TRINE_HOST, 1));
     TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)n_levels * sizeof *m->a.found, m->stream));
     number_levels<<<device_blocks_for(m->plan, n), MERGE_THREADS, 0, m->stream>>>(n, m->bounds, n_levels, m->level,
@@ -201,6 +202,7 @@ trine_status try_pairs(maker *m)
     merge_long_rows<true><<<LARGE_TABLES, MERGE_THREADS, 0, m->stream>>>(longer);
     TRY(GPU_LAUNCHED("joining groups"));
     TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, m->n_pairs));
+    for (int64_t q = 0; q < m->n_pairs; q++) m->used += (int64_t)m->found[q].entries;
 done:
     return status;
 }
@@ -295,6 +297,7 @@ trine_status make_groups(maker *m)
         if (left_out) { /* the same pairs again, with room for them */
             const int64_t after = m->live;
             m->live = before; /* as the rows are */
+            m->used = m->a.room;
             TRY(make_room(m, before + more));
             TRY(try_pairs(m));
             m->live = after;
@@ -449,14 +452,8 @@ trine_status make_order(maker *m, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {n,
-                    part_of(m->plan->base.dtype),
-                    getenv("PART_HEAVY") ? atol(getenv("PART_HEAVY")) : HEAVY,
-                    m->d->offsets,
-                    out->offsets,
-                    m->level,
-                    m->group,
-                    m->renumber_there};
+    order_args a = {
+        n, part_of(m->plan->base.dtype), HEAVY, m->d->offsets, out->offsets, m->level, m->group, m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
