@@ -165,8 +165,11 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
 {
     char scalar[16];
     const int64_t n = P->n;
+    const bool is_real = !is_complex(t); /* imaginary parts are zeros then */
     long double *re = malloc((size_t)(n + 1) * sizeof *re), *im = malloc((size_t)(n + 1) * sizeof *im),
-                *size = malloc((size_t)(n + 1) * sizeof *size);
+                *size = malloc((size_t)(n + 1) * sizeof *size), *weight = malloc((size_t)(P->nnz + 1) * sizeof *weight),
+                *length = malloc((size_t)(n + 1) * sizeof *length); /* moduli of values and of the solution */
+    value *solution = malloc((size_t)(n + 1) * sizeof *solution);
     int64_t *count = malloc((size_t)(n + 1) * sizeof *count);
     value *rounded = malloc((size_t)(P->nnz + 1) * sizeof *rounded);
     struct oracle o = make_oracle(P, t, lower, unit, op);
@@ -175,6 +178,7 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
     for (int64_t k = 0; k < P->nnz; k++) {
         put(t, scalar, 0, P->values[k]);
         rounded[k] = op == TRINE_H ? conj(get(t, scalar, 0)) : get(t, scalar, 0);
+        weight[k] = size_of(creal(rounded[k]), cimag(rounded[k]));
     }
     for (int64_t j = 0; j < b->cols; j++) {
         for (int64_t i = 0; i < n; i++) {
@@ -184,6 +188,8 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
             put(t, o.x, i, (double)re[i] + (double)im[i] * _Complex_I);
             size[i] = size_of(re[i], im[i]);
             count[i] = 4;
+            solution[i] = get(t, X, x->layout == TRINE_ROWMAJOR ? i * x->ld + j : i + j * x->ld);
+            length[i] = size_of(creal(solution[i]), cimag(solution[i]));
         }
         for (int64_t major = 0; major < n; major++)
             for (int64_t k = P->offsets[major]; k < P->offsets[major + 1]; k++) {
@@ -191,13 +197,17 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
                 if (lower ? column > row : column < row) continue;
                 const value v = row == column && unit ? 1 : rounded[k];
                 const int64_t to = op == TRINE_N ? row : column, from = op == TRINE_N ? column : row;
-                const value xj = get(t, X, x->layout == TRINE_ROWMAJOR ? from * x->ld + j : from + j * x->ld);
+                const value xj = solution[from];
+                count[to]++;
+                size[to] += (row == column && unit ? 1 : weight[k]) * length[from];
+                if (is_real) {
+                    re[to] -= (long double)creal(v) * creal(xj);
+                    continue;
+                }
                 const long double term_re = (long double)creal(v) * creal(xj) - (long double)cimag(v) * cimag(xj);
                 const long double term_im = (long double)creal(v) * cimag(xj) + (long double)cimag(v) * creal(xj);
                 re[to] -= term_re;
                 im[to] -= term_im;
-                size[to] += size_of(term_re, term_im);
-                count[to]++;
             }
         for (int64_t i = 0; i < n; i++) {
             o.bound[i] = (double)count[i] * (double)size[i];
@@ -214,6 +224,9 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
     free(re);
     free(im);
     free(size);
+    free(weight);
+    free(length);
+    free(solution);
     free(count);
     free(rounded);
 }

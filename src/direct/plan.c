@@ -158,6 +158,7 @@ static trine_status try_solve(trine_direct D, double *error)
     TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
     TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
     const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    if (D->refine && !D->rows[TRINE_N]) TRY(place_rows(D, TRINE_N)); /* op N may not be announced */
     TRY(solve_and_refine(D, (direct_work *)D->base.own_work, TRINE_N, &X, &X, NULL));
     TRY(trine_context_synchronize(D->base.ctx));
     TRY(trine_copy(D->base.ctx, s, TRINE_HOST, x, D->space, bytes));
@@ -165,6 +166,7 @@ static trine_status try_solve(trine_direct D, double *error)
     TRY(trine_matrix_accuracy(D->A, 1, s, b, NULL, &accuracy));
     *error = accuracy.backward_error;
 done:
+    if (!(D->sweeps.ops & TRINE_N)) trine_matrix_destroy(&D->rows[TRINE_N]);
     trine_free(D->base.ctx, TRINE_HOST, s);
     trine_free(D->base.ctx, TRINE_HOST, b);
     trine_free(D->base.ctx, D->space, x);

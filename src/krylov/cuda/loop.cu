@@ -82,10 +82,11 @@ trine_status unroll(struct krylov_work *w, int period, krylov_body body)
     const krylov_parameters *p = &w->plan->parameters;
     recording *r = (recording *)w->recording;
     const int64_t of_cycle = krylov_is_gmres(p) && p->restart < p->max_steps ? p->restart : p->max_steps,
-                  cycles = (p->max_steps + of_cycle - 1) / of_cycle, count = r->is_in_cycle ? of_cycle : cycles;
+                  cycles = (p->max_steps + of_cycle - 1) / of_cycle;
+    const bool in_cycle = r->is_in_cycle;
     r->is_in_cycle = true;
-    for (int64_t k = 0; k < count && !status; k++) status = body(w, (int)(k % period));
-    r->is_in_cycle = false;
+    for (int64_t k = 0; k < (in_cycle ? of_cycle : cycles) && !status; k++) status = body(w, (int)(k % period));
+    r->is_in_cycle = in_cycle;
     return status;
 }
 
