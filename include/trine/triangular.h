@@ -56,7 +56,8 @@ typedef struct {
     struct {                         /* of partitioned inverses */
         int64_t memory;              /* bytes of their entries, at most; 0: 16 times those of the triangle or 256 MB,
                                         whichever is more, but no more than an eighth of the device's memory. Less of
-                                        it makes more steps; less than the triangle takes is TRINE_ERR_MEMORY */
+                                        it makes more steps; less than the triangle takes is TRINE_ERR_MEMORY. The
+                                        analysis takes more meanwhile: see trine_triangular_memory */
         int32_t levels;              /* of a step; 0: chosen by a model of the costs */
         int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
                                         brings componentwise backward errors down to those of substitution */
@@ -70,9 +71,8 @@ typedef struct {
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
  *  host or device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern
- *  is, and a few numbers come back to the host; that of partitioned inverses runs on the host, which a pattern in
- *  device memory is copied to; so does AUTO's look at them, where the solves expected may pay for it. options NULL =
- *  all automatic.
+ *  is, and a few numbers come back to the host: for partitioned inverses, of every level and group. options NULL = all
+ *  automatic.
  *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the
  *  other triangle (if that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both
  *  triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED: a method that this
