@@ -5,14 +5,32 @@ from report_plots import DTYPES, dot_plot, fewest_calls, geometric_mean, is_by_c
 
 
 def ratio_summary(records):
-    """What auto makes of the peer, in one sentence a peer."""
+    """What auto makes of the peer, in one sentence a peer and number of solves expected."""
     text = ""
-    for peer in unique(r["ratio_peer"] for r in records if r.get("ratio") and r["method"] == "auto"):
-        ratios = [r["ratio"] for r in records if r["method"] == "auto" and r.get("ratio_peer") == peer and r.get("ratio")]
-        slowest = min((r for r in records if r["method"] == "auto" and r.get("ratio_peer") == peer), key=lambda r: r["ratio"])
-        text += (f"auto against {peer} on {len(ratios)} problems: {short(harmonic_mean(ratios))} times as fast in the harmonic mean, "
-                 f"{short(geometric_mean(ratios))} in the geometric mean, least {short(min(ratios))} (`{slowest['matrix']}`).\n\n")
+    for method in unique(r["method"] for r in records if r["method"] == "auto" or r["method"].startswith("auto:solves=")):
+        of_method = [r for r in ok(records) if r["method"] == method and r.get("ratio")]
+        for peer in unique(r["ratio_peer"] for r in of_method):
+            chosen = [r for r in of_method if r["ratio_peer"] == peer]
+            ratios = [r["ratio"] for r in chosen]
+            slowest = min(chosen, key=lambda r: r["ratio"])
+            text += (f"{method} against {peer} on {len(ratios)} problems: {short(harmonic_mean(ratios))} times as fast in the harmonic mean, "
+                     f"{short(geometric_mean(ratios))} in the geometric mean, least {short(min(ratios))} (`{slowest['matrix']}`).\n\n")
     return text
+
+
+def total_summary(records):
+    """Analysis, numeric and all solves expected beside those of auto without inverses: one row a number of solves."""
+    rows = []
+    for solves in sorted(unique(r["expected_solves"] for r in ok(records) if r.get("total_plain_ms"))):
+        chosen = [r for r in ok(records) if r.get("total_plain_ms") and r["expected_solves"] == solves]
+        parts = [r["total_ms"] / r["total_plain_ms"] for r in chosen]
+        over = [r["matrix"] for r in chosen if r["total_ms"] > max(1.03 * r["total_plain_ms"], r["total_plain_ms"] + 0.03)]
+        rows.append([short(solves), len(chosen), sum(r["chosen"] == "partitioned-inverse" for r in chosen), short(geometric_mean(parts)), short(max(parts)),
+                     ", ".join(f"`{m}`" for m in over) or "none"])
+    if not rows:
+        return ""
+    return ("Analysis, numeric and all solves together, over those of auto without inverses:\n\n" +
+            table(["solves", "problems", "by inverses", "geometric mean", "most", "over 3% and 30 us more"], rows) + "\n")
 
 
 def analysis_summary(records):
@@ -67,12 +85,12 @@ def triangular_tables(records):
         peer = next((r for r in ok(records) if r["matrix"] == matrix and r["impl"] == auto.get("ratio_peer")), None)
         rows.append([f"`{matrix}`", auto["chosen"], short(auto["analyse_ms"]), short(auto["numeric_ms"]), short(auto["solve_ms"]),
                      short(auto.get("us_per_level")), short(auto.get("gflops")), short(100 * auto["copy_fraction"]), f"{auto['error']:.1e}",
-                     short(auto.get("ratio")), short(peer["analyse_ms"] / auto["analyse_ms"]) if peer else "-"])
+                     short(auto.get("ratio")), short(peer["analyse_ms"] / auto["analyse_ms"]) if peer and peer["analyse_ms"] and auto["analyse_ms"] else "-"])
     if rows:
         text += "What auto chose, and how it did; ratios are times of the peer over times of auto, of alternating runs for the solve:\n\n"
         text += table(["problem", "chosen", "analyse ms", "numeric ms", "solve ms", "us a level", "GFlop/s", "% of copy", "error",
                        "solve ratio", "analyse ratio"], rows) + "\n"
-    return text + ratio_summary(records) + analysis_summary(records)
+    return text + ratio_summary(records) + total_summary(records) + analysis_summary(records)
 
 
 def triangular_section(records, name, save):
