@@ -13,7 +13,8 @@ enum { BLOCK = 256 }; /* entries that are added up by themselves; no more in row
 /* Entries to come: the prefetchers of processors stop at the ends of pages, and rows are short. Bytes ahead. Not of
  * matrices of at most NEAR_BYTES, which a last-level cache holds: prefetches then only take the place of loads. */
 enum { NEAR_BYTES = 1 << 23, VALUES_AHEAD = 8192, COLUMNS_AHEAD = 2048, SHIFTED_AHEAD = 4096 };
-#define PREFETCH_VALUES(p) __builtin_prefetch((const char *)(p) + VALUES_AHEAD)
+/* Values to the second-level cache: the few misses that the first may have at a time are left to elements of x. */
+#define PREFETCH_VALUES(p) __builtin_prefetch((const char *)(p) + VALUES_AHEAD, 0, 2)
 #define PREFETCH_COLUMNS(p) __builtin_prefetch((const char *)(p) + COLUMNS_AHEAD)
 
 #define FIRST(n) ((__mmask8)_bzhi_u32(0xFF, (unsigned)(n)))

@@ -271,7 +271,8 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     trine_status status = spmv_cuda_prepare(plan, c->side, c->row_begin, c->row_end, &l);
     if (status) return status;
     if constexpr (FUSES)
-        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows) return multiply_fused<T>(plan, c, l);
+        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows && !l.by_warps)
+            return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
     const int64_t columns = c->side == &plan->side[SPMV_N] ? plan->n_cols : plan->n_rows;
