@@ -7,7 +7,7 @@
 #include "triangular/cpu/schedule.h"
 
 /* Predictions of solves are off by so much, either way, on most matrices: inverses must promise more. */
-static const double least_gain = 1.25;
+static const double least_gain = 1.1;
 /* One row in so many may be substituted; more, and solves wait as if there were levels. */
 enum { ROWS_OF_A_SUBSTITUTED = 32 };
 

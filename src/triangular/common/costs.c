@@ -23,14 +23,15 @@ static const struct device_costs table[] = {
              .analyse_entry = 0.35e-9,
              .numeric = 10.5e-6,
              .numeric_entry = 6.2e-12,
-             .inverse = {.launch = 13e-6,
-                         .step = 0.8e-6,
-                         .byte = 0.4e-12,
-                         .analyse_own = 42e-9,
-                         .analyse = 16.3e-9,
-                         .numeric = 574e-6,
-                         .numeric_entry = 0.068e-9,
-                         .numeric_look = 9.7e-9,
+             .inverse = {.launch = 12e-6,
+                         .step = 1.1e-6,
+                         .byte = 0.35e-12,
+                         .analyse_launch = 5e-3,
+                         .analyse_level = 0.3e-6,
+                         .analyse_own = 1.5e-9,
+                         .analyse = 0.8e-9,
+                         .numeric = 150e-6,
+                         .numeric_entry = 0.15e-9,
                          .next_step = 0.8e-6,
                          .next_byte = 1 / 3e12,
                          .long_row = 0.8e-9,
@@ -73,7 +74,8 @@ void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, tr
                  steps = (double)(e->steps ? e->steps : 1), ranks = (double)e->levels / steps,
                  bytes = plan->base.ctx->cuda ? bytes_of(plan, n, entries)
                                               : entries * (double)(4 + trine_dtype_size(plan->base.dtype));
-    p->analyse_seconds += c->analyse_own * nnz + c->analyse * entries;
+    p->analyse_seconds +=
+        c->analyse_launch + c->analyse_level * (double)e->levels + c->analyse_own * nnz + c->analyse * entries;
     p->numeric_seconds += c->numeric + c->numeric_entry * entries + c->numeric_look * ranks * (nnz / n) * (entries / n);
     p->solve_seconds += c->launch + c->step * steps + (c->byte * bytes + c->row * n) / sharers(plan);
 }

@@ -16,6 +16,7 @@ struct waiting_costs { double launch, level, long_level, byte; };
 /** Of partitioned inverses. Seconds. */
 struct inverse_costs {
     double launch, step, byte, row;   /* of a solve; entries and rows are shared by `threads` on a CPU */
+    double analyse_launch, analyse_level; /* of the analysis: whatever there is; a level; */
     double analyse_own, analyse;      /* an entry of the triangle; one of the inverses */
     double numeric, numeric_entry;    /* whatever there is; an entry of the inverses */
     double numeric_look;              /* an entry of the inverses that is looked for: for each rank, as many as a row
