@@ -35,7 +35,7 @@ static trine_status parse_number(solver *s, const char *text, size_t length)
     else if (is_word(text, equals, "entries")) s->options.tune.entries_per_block = count;
     else if (is_word(text, equals, "weight")) s->options.tune.row_weight = (int)count;
     else if (is_word(text, equals, "reduction")) {
-        for (int k = TRINE_REDUCTION_RAKING; k <= TRINE_REDUCTION_ROWS; k++)
+        for (int k = TRINE_REDUCTION_RAKING; k <= TRINE_REDUCTION_WARPS; k++)
             if (is_word(value, length - equals - 1, trine_spmv_reduction_name((trine_spmv_reduction)k))) {
                 s->options.tune.reduction = (trine_spmv_reduction)k;
                 return TRINE_SUCCESS;

@@ -28,6 +28,7 @@ static int64_t length_of(int which, int64_t i, int64_t n_cols)
     case 8: return 33;
     case 9: return 3 + 13 * (i / 40); /* groups of 2, 3, 4, ... rows, 40 rows of each */
     case 10: return i % 37 ? 0 : 1 + i % 3;
+    case 15: return 2 + 3 * (i / 160 + 2); /* groups of 2, 3, 4 rows, 160 rows of each */
     default: return 0;
     }
 }
@@ -43,6 +44,10 @@ static int32_t column_of(int which, int64_t i, int64_t j, int64_t k, int64_t n_c
             if (there[c] && j-- == 0) return (int32_t)(i + steps[c]);
         break;
     case 8: return (int32_t)(i + j + (j > 20) * 5);
+    case 15: { /* from group to group higher by its rows; one of them is otherwise */
+        const int64_t rows = i / 160 + 2, before = i % 160 / rows;
+        return (int32_t)(i / 160 * 160 + before * rows + j + (j > 4) * 6 + (before == 25 && j == 6));
+    }
     case 9: k = first * 1000 + (i - first) / group * 100 + j; break;
     default: break;
     }
@@ -66,7 +71,8 @@ static const struct {
                 {"no entries", 70, 50},
                 {"no rows", 0, 5},
                 {"no columns", 5, 0},
-                {"nothing", 0, 0}};
+                {"nothing", 0, 0},
+                {"blocks of a stencil", 480, 520}};
 
 const char *pattern_name(int which)
 {

@@ -351,6 +351,14 @@ template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a
     m.p = {x.data(), y.data(), by_rows ? nrhs * 8 : 8, by_rows ? nrhs * 8 : 8};
     m.x_step = by_rows ? 8 : columns * 8, m.y_step = by_rows ? 8 : a.n_rows * 8;
     m.nrhs = nrhs, m.partials = partials.data();
+    std::vector<long long> turned(columns * LANES, -1);
+    if (!by_rows && nrhs <= LANES && random_below(2)) { /* turned into vectors by rows first */
+        const long long *from = x.data();
+        long long *to = turned.data();
+        emulator::launch((columns + 31) / 32, 32,
+                         [=] { turn_vectors<long long, 32, LANES>(from, 8, columns * 8, columns, nrhs, to); });
+        m.p.x = to, m.p.x_bytes = LANES * 8, m.x_step = 8;
+    }
     for (int v = 0; v < nrhs; v += LANES) {
         blockIdx.y = (unsigned)(v / LANES);
         emulator::launch(a.n_blocks, BLOCK, [=] { multiply_several<number_product, BLOCK, TILE, LANES>(a, m); });

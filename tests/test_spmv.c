@@ -371,7 +371,7 @@ static void every_scheme_and_reduction_is_right(void **state)
         row_sum *sums = reference_sums(&A, TRINE_D, 3), *sums_T = reference_sums(&AT, TRINE_D, 3);
         int k = which;
         for (int method = 0; method <= TRINE_SPMV_BALANCED_POSTPROCESS; method++)
-            for (int reduction = 0; reduction <= TRINE_REDUCTION_ROWS; reduction++)
+            for (int reduction = 0; reduction <= TRINE_REDUCTION_WARPS; reduction++)
                 for (int blocks = 0; blocks < 4; blocks++) {
                     static const int threads[] = {0, 64, 128, 512}, tiles[] = {0, 4, 7, 16}, weights[] = {0, -1, 1, 4};
                     static const int64_t entries[] = {0, 1, 100, 5000};
@@ -442,6 +442,38 @@ static void long_rows_keep_their_digits(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** More empty rows than a run or a block has room for, and an entry behind them. */
+static void a_chunk_of_empty_rows_is_stored(void **state)
+{
+    enum { N = 70001 };
+    (void)state;
+    trine_context ctx = test_context();
+    int32_t *offsets = calloc(N + 1, sizeof *offsets), column = 1;
+    const double value = 3, x[2] = {NAN, 5};
+    double *y = malloc(N * sizeof *y);
+    trine_matrix A;
+    trine_spmv plan;
+    offsets[N] = 1;
+    memset(y, 0xFF, N * sizeof *y);
+    void *there[5] = {test_to_device(ctx, offsets, (N + 1) * sizeof *offsets),
+                      test_to_device(ctx, &column, sizeof column), test_to_device(ctx, &value, sizeof value),
+                      test_to_device(ctx, x, sizeof x), test_to_device(ctx, y, N * sizeof *y)};
+    OK(trine_matrix_csr(ctx, &A, TRINE_D, N, 2, 1, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 32, there[0], 32,
+                        there[1], there[2]));
+    OK(trine_spmv_analyse(ctx, &plan, A, NULL));
+    OK(trine_spmv_numeric(plan, TRINE_DEVICE, NULL, NULL));
+    const trine_dense X = {there[3], 2, 1, 0, TRINE_COLMAJOR}, Y = {there[4], N, 1, 0, TRINE_COLMAJOR};
+    OK(trine_spmv_apply(plan, TRINE_N, NULL, &X, NULL, &Y, NULL));
+    test_from_device(ctx, y, there[4], N * sizeof *y);
+    for (int i = 0; i < N; i++) assert_true(y[i] == (i == N - 1 ? 15 : 0));
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&A));
+    for (int k = 0; k < 5; k++) test_release(ctx, there[k]);
+    free(offsets);
+    free(y);
+    OK(trine_context_destroy(&ctx));
+}
+
 /* ---------------------------------------------------------------- adversary */
 
 /** Rows of lengths around widths of vectors, in stretches that are alike or not, with whole numbers for values. */
@@ -455,12 +487,15 @@ static rows hostile_rows(uint64_t seed, trine_dtype t)
     A.values = malloc((size_t)ROWS * 257 * sizeof *A.values);
     for (int i = 0; i < ROWS; i++) {
         const uint64_t stretch = (uint64_t)(i / STRETCH);
-        const int kind = (int)(3 * test_uniform(seed, stretch));
+        const int kind = (int)(4 * test_uniform(seed, stretch)), group = 2 + (int)(stretch % 3);
         const double pick = test_uniform(seed + 1, kind ? stretch : (uint64_t)i);
         const int length = kind ? lengths[(int)(14 * pick)] : lengths[(int)(LENGTHS * pick * pick)];
         for (int j = 0; j < length; j++) {
             const uint64_t at = kind ? stretch << 20 | (uint64_t)j : (uint64_t)A.nnz;
-            A.columns[A.nnz] = (int32_t)(COLUMNS / 2.0 * test_uniform(seed + 2, at)) + (kind == 1 ? i % STRETCH : 0);
+            A.columns[A.nnz] =
+                (int32_t)(COLUMNS / 2.0 * test_uniform(seed + 2, at)) + (kind == 1   ? i % STRETCH
+                                                                         : kind == 3 ? i % STRETCH / group * group
+                                                                                     : 0);
             wide v = rintl(7 * creall(random_element(t, seed + 3, (uint64_t)A.nnz)));
             __imag__ v = rintl(7 * cimagl(random_element(t, seed + 3, (uint64_t)A.nnz)));
             A.values[A.nnz++] = v;
@@ -600,6 +635,7 @@ int main(void)
         cmocka_unit_test(products_are_right_to_the_last_digits),
         cmocka_unit_test(ranges_of_rows_leave_the_others_alone),
         cmocka_unit_test(ranges_of_rows_give_the_same_bits),
+        cmocka_unit_test(a_chunk_of_empty_rows_is_stored),
         cmocka_unit_test(a_sweep_by_colours_is_the_serial_one),
         cmocka_unit_test(epilogues_see_the_new_y),
         cmocka_unit_test(twenty_runs_give_the_same_bits),

@@ -139,7 +139,7 @@ static void wrong_options_are_refused(void **state)
                  {"tune.tile 3", {.tune.tile = 3}},
                  {"tune.tile 17", {.tune.tile = 17}},
                  {"entries_per_block is -1", {.tune.entries_per_block = -1}},
-                 {"reduction 6", {.tune.reduction = (trine_spmv_reduction)6}},
+                 {"reduction 7", {.tune.reduction = (trine_spmv_reduction)7}},
                  {"row_weight is -2", {.tune.row_weight = -2}}};
     trine_memory memory;
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
@@ -405,6 +405,7 @@ static void a_plan_tells_what_it_is(void **state)
     assert_string_equal(trine_spmv_method_name((trine_spmv_method)9), "unknown");
     assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_WARP_TRANSPOSED), "warp-transposed");
     assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_ROWS), "rows");
+    assert_string_equal(trine_spmv_reduction_name(TRINE_REDUCTION_WARPS), "warps");
     assert_string_equal(trine_spmv_reduction_name((trine_spmv_reduction)9), "unknown");
     trine_spmv plan;
     OK(trine_spmv_analyse(s.ctx, &plan, s.f.A, &(trine_spmv_options){.no_preprocess = 1}));
@@ -554,7 +555,7 @@ static void choices_are_read_as_written(void **state)
     static const char *const wrong[] = {"",
                                         "block 100 tile 9 reduction 1 weight 1 entries 5",
                                         "block 128 tile 3 reduction 1 weight 1 entries 5",
-                                        "block 128 tile 9 reduction 6 weight 1 entries 5",
+                                        "block 128 tile 9 reduction 7 weight 1 entries 5",
                                         "block 128 tile 9 reduction 1 weight -2 entries 5",
                                         "block 128 tile 9 reduction 1 weight 1 entries -5",
                                         "block 128 tile 9 reduction 1 weight 1 entries 5 6"};

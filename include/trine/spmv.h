@@ -30,9 +30,12 @@ typedef enum {
     TRINE_REDUCTION_WARP_SCANS,     /* every warp scans its sums by shuffles, the first one those of the warps */
     TRINE_REDUCTION_WARP_TRANSPOSED, /* every warp reduces its part of the tile alone; sums that cross warps are
                                         completed where they are stored */
-    TRINE_REDUCTION_ROWS            /* 1, 2, 4, ... or 32 neighbouring threads take a row: plain products by method
+    TRINE_REDUCTION_ROWS,           /* 1, 2, 4, ... or 32 neighbouring threads take a row: plain products by method
                                        adaptive whose blocks are found in the analysis and that need no index; others
                                        take warp-transposed */
+    TRINE_REDUCTION_WARPS           /* every warp has entries of its own and waits for no other: plain products of one
+                                       vector, not by atomics, whose blocks are found in the analysis; others take
+                                       warp-transposed */
 } trine_spmv_reduction;
 
 /** Precision that values are stored in, beside vectors of the matrix's dtype. */
@@ -48,7 +51,8 @@ typedef struct {
                                        and 8 a column (of A in CSC format: N does) */
     trine_spmv_method method;
     trine_summation summation;      /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
-    int64_t max_nrhs;               /* what the plan's own work is sized for; 0 = 1 */
+    int64_t max_nrhs;               /* what the plan's own work is sized for; 0 = 1. On a GPU works for 4 vectors or
+                                       more hold 8 vectors of X as well where rows may be long */
     trine_spmv_values values;       /* of what numeric takes */
     int no_preprocess;              /* 1: blocks find their rows by binary search, in every product; on a CPU no rows
                                        that are alike are looked for */

@@ -66,7 +66,6 @@ struct trine_forest_s {
     bool has_weights, is_acyclic, is_ordered;
     bool is_ranked;                  /* break_cycles has left path and position, too */
     bool wants_candidates;           /* more factors of these weights will follow */
-    const struct forest_rounds *next; /* while weights are set and then a factor is made: that one, if it was known */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
     /* Results, in the context's space */
@@ -122,7 +121,6 @@ struct forest_backend {
     trine_status (*create)(trine_forest f);
     trine_status (*count_bytes)(trine_forest f, int64_t *bytes);
     void (*release)(trine_forest f);
-    /** May make the lists of candidates for f->next, too. */
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
     /** With f->wants_candidates, and on a GPU in any case, makes their lists first, unless forest_has_candidates. */
     trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);

@@ -99,9 +99,7 @@ trine_status forest_open_is_filled(trine_forest f, void *stream)
     return trine_device_fill_async(f->ctx, &f->counts->has_candidates, 0, sizeof f->counts->has_candidates, stream);
 }
 
-/** next: the factor that follows, NULL: that is not known. */
-static trine_status set_weights(trine_forest f, trine_space space, const void *values, const struct forest_rounds *next,
-                                void *stream)
+static trine_status set_weights(trine_forest f, trine_space space, const void *values, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     const void *staged = NULL;
@@ -109,9 +107,8 @@ static trine_status set_weights(trine_forest f, trine_space space, const void *v
     TRY(stage_values(f, space, values, stream, &staged));
     renew(f, 0, f->ties);
     f->has_weights = false;
-    f->next = next;
-    status = f->backend->set_weights(f, staged, stream);
-    f->has_weights = !status;
+    TRY(f->backend->set_weights(f, staged, stream));
+    f->has_weights = true;
 done:
     return status;
 }
@@ -123,9 +120,7 @@ static trine_status factor(trine_forest f, const trine_factor_rounds *options, v
     TRY(settle(f, options, &r));
     TRY(need(f->has_weights, "factor", f->absent ? "trine_forest_coarsen" : "trine_forest_set_weights"));
     renew(f, 0, r.ties);
-    status = f->backend->factor(f, &r, stream);
-    f->next = NULL;
-    TRY(status);
+    TRY(f->backend->factor(f, &r, stream));
     renew(f, r.n, r.ties);
 done:
     return status;
@@ -194,7 +189,7 @@ trine_status trine_forest_set_weights(trine_forest f, trine_space space, const v
     TRINE_RANGE;
     void *stream = NULL;
     const trine_status status = enter(f, exec, &stream);
-    return status ? status : leave(f, set_weights(f, space, values, NULL, stream));
+    return status ? status : leave(f, set_weights(f, space, values, stream));
 }
 
 trine_status trine_forest_factor(trine_forest f, const trine_factor_rounds *options, const trine_exec *exec)
@@ -225,11 +220,7 @@ static trine_status run(trine_forest f, trine_space space, const void *values, c
                         void *stream)
 {
     trine_status status = TRINE_SUCCESS;
-    if (values) {
-        struct forest_rounds r;
-        TRY(settle(f, options, &r));
-        TRY(set_weights(f, space, values, &r, stream));
-    }
+    if (values) TRY(set_weights(f, space, values, stream));
     TRY(factor(f, options, stream));
     TRY(break_cycles(f, stream));
     TRY(order(f, stream));
@@ -467,13 +458,9 @@ trine_status trine_forest_extract_blocks(trine_forest f, trine_space space, cons
 
 /* ----------------------------------------------------------- decompositions */
 
-/** Does what follows forest l find its lists of candidates of use? */
-static bool wants_candidates(const trine_forest_decomposition *d, int l) { return l + 1 < d->count && d->omega == 0; }
-
 /** Weights of forest l > 0, from l - 1. The callback may look at the forest, so that it is not in use meanwhile; lost:
  *  and is another thread's then. */
-static trine_status next_weights(trine_forest f, int l, const trine_forest_decomposition *d,
-                                 const struct forest_rounds *r, void *stream, bool *lost)
+static trine_status next_weights(trine_forest f, int l, const trine_forest_decomposition *d, void *stream, bool *lost)
 {
     trine_status status = TRINE_SUCCESS;
     trine_space space = TRINE_HOST;
@@ -486,8 +473,7 @@ static trine_status next_weights(trine_forest f, int l, const trine_forest_decom
             return trine_fail(TRINE_ERR_STATE, "the forest is in use by another thread during trine_forest_decompose");
     }
     TRY(status);
-    f->wants_candidates = wants_candidates(d, l);
-    TRY(values ? set_weights(f, space, values, r, stream) : scale(f, d->omega, stream));
+    TRY(values ? set_weights(f, space, values, stream) : scale(f, d->omega, stream));
 done:
     return status;
 }
@@ -507,13 +493,11 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     if (!(d->omega >= 0) || !isfinite(d->omega)) FAIL(TRINE_ERR_ARGUMENT, "omega is %g", d->omega);
     if (!d->permutation && n) FAIL(TRINE_ERR_ARGUMENT, "permutation is NULL");
     if (!d->a != !d->b || !d->b != !d->c) FAIL(TRINE_ERR_ARGUMENT, "of a, b and c some are NULL and some are not");
-    struct forest_rounds r;
-    TRY(settle(f, options, &r));
     for (int l = 0; l < d->count; l++) {
-        f->wants_candidates = !l && wants_candidates(d, l);
-        status = l ? next_weights(f, l, d, &r, stream, lost) : set_weights(f, space, values, &r, stream);
-        if (!status) status = run(f, space, NULL, options, stream);
-        if (!*lost) f->wants_candidates = false;
+        TRY(l ? next_weights(f, l, d, stream, lost) : set_weights(f, space, values, stream));
+        f->wants_candidates = l + 1 < d->count && d->omega == 0;
+        status = run(f, space, NULL, options, stream);
+        f->wants_candidates = false;
         TRY(status);
         if (f->ctx->cuda) TRY(trine_device_copy_async(f->ctx, d->permutation + l * n, f->permutation, bytes, stream));
         else TRY(trine_copy(f->ctx, d->permutation + l * n, TRINE_HOST, f->permutation, TRINE_HOST, bytes));

@@ -10,7 +10,8 @@ const char *trine_spmv_method_name(trine_spmv_method method)
 
 const char *trine_spmv_reduction_name(trine_spmv_reduction reduction)
 {
-    static const char *const names[] = {"auto", "raking", "raking-memoize", "warp-scans", "warp-transposed", "rows"};
+    static const char *const names[] = {"auto", "raking", "raking-memoize", "warp-scans", "warp-transposed",
+                                        "rows", "warps"};
     return (unsigned)reduction < sizeof names / sizeof *names ? names[reduction] : "unknown";
 }
 
@@ -85,7 +86,7 @@ static trine_status check_options(const trine_spmv_options *o)
     REQUIRE(o->tune.tile == 0 || (o->tune.tile >= 4 && o->tune.tile <= 16), "tune.tile %d is outside 4..16",
             o->tune.tile);
     REQUIRE(o->tune.entries_per_block >= 0, "tune.entries_per_block is %lld", (long long)o->tune.entries_per_block);
-    REQUIRE((unsigned)o->tune.reduction <= TRINE_REDUCTION_ROWS, "tune.reduction %d does not exist",
+    REQUIRE((unsigned)o->tune.reduction <= TRINE_REDUCTION_WARPS, "tune.reduction %d does not exist",
             (int)o->tune.reduction);
     REQUIRE(o->tune.row_weight >= -1, "tune.row_weight is %d", o->tune.row_weight);
     if (o->method == TRINE_SPMV_BALANCED_ATOMIC && o->summation == TRINE_ORDER_DETERMINISTIC)

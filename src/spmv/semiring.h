@@ -45,7 +45,7 @@ struct semiring_instance {
 /** What trine_semiring_create compiles. */
 struct semiring_instance semiring_default_instance(void);
 /** The choice of tuning for the semiring in ctx (core/choices.h), else as it is. */
-void semiring_take_choice(trine_context ctx, const char *program, struct semiring_instance *instance);
+void semiring_take_choice(trine_context ctx, const char *name, struct semiring_instance *instance);
 /** Its name, of TRINE_CHOICE_BYTES: made of a hash of the program. */
 void semiring_name_choice(const char *program, char *name);
 /** A smaller block and tile, where types are so large that shared memory would not do. */

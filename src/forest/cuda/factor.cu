@@ -180,12 +180,9 @@ template <int N> __device__ int confirm(const forest_view &p, const forest_round
 /* All rounds. A block has vertices of its own and lists those that may still propose: who is full never does again,
  * nor who has had nobody to ask in a round without charges. Proposals of those that are not listed stay as they were;
  * nobody asks them again. */
-#ifndef ROUND_THREADS
-#define ROUND_THREADS 1024
-#define ROUND_BLOCKS 1 /* of a multiprocessor */
-#endif
+constexpr int ROUND_THREADS = 1024, ROUND_BLOCKS = 1; // of a multiprocessor
 
-template <typename R, int N, int BLOCKS> __global__ void __launch_bounds__(ROUND_THREADS, BLOCKS)
+template <typename R, int N> __global__ void __launch_bounds__(ROUND_THREADS, ROUND_BLOCKS)
     run_rounds(const forest_graph g, const forest_view p, const forest_rounds r, int lanes, int made,
                forest_counts *counts)
 {
@@ -277,7 +274,7 @@ template <typename R, int C> trine_status launch_lists(trine_forest f, const for
     const forest_graph &g = f->graph;
     const int lanes = lanes_of(g);
     if (tile_of(g)) {
-        launch_tiles<R, C>(f, p.ties, stored_weights<R>{static_cast<const R *>(g.weights)}, stream);
+        launch_tiles<R, C>(f, p, stream);
     } else {
         list_candidates<R, C><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
         if (g.longest > lanes * LANE_ENTRIES)
@@ -295,28 +292,23 @@ trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
     return (trine_dtype_is_single(f->dtype) ? list_all_of<float> : list_all_of<double>)(f, p, stream);
 }
 
-template <typename R, int N, int BLOCKS>
-trine_status launch_rounds_of(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
+template <typename R, int N>
+trine_status launch_rounds(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
 {
     const forest_graph &g = f->graph;
     int lanes = lanes_of(g), made = candidates_of(f, p.n);
-    const unsigned together = forest_blocks_together(f, BLOCKS, stream),
+    const unsigned together = forest_blocks_together(f, ROUND_BLOCKS, stream),
                    enough = (unsigned)((g.n + ROUND_THREADS - 1) / ROUND_THREADS),
                    blocks = together < enough ? together : enough; /* none for no vertices */
 #ifndef __HIP__
     if (blocks > 1) {
         void *arguments[] = {(void *)&g, (void *)&p, (void *)&r, (void *)&lanes, (void *)&made, (void *)&f->counts};
-        return GPU(cudaLaunchCooperativeKernel((const void *)run_rounds<R, N, BLOCKS>, blocks, ROUND_THREADS, arguments,
-                                               0, stream));
+        return GPU(
+            cudaLaunchCooperativeKernel((const void *)run_rounds<R, N>, blocks, ROUND_THREADS, arguments, 0, stream));
     }
 #endif
-    run_rounds<R, N, BLOCKS><<<1, ROUND_THREADS, 0, stream>>>(g, p, r, lanes, made, f->counts);
+    run_rounds<R, N><<<1, ROUND_THREADS, 0, stream>>>(g, p, r, lanes, made, f->counts);
     return GPU_LAUNCHED("run_rounds");
-}
-template <typename R, int N>
-trine_status launch_rounds(trine_forest f, const forest_view &p, const forest_rounds &r, gpuStream_t stream)
-{
-    return launch_rounds_of<R, N, 1>(f, p, r, stream);
 }
 template <typename R, int N>
 trine_status launch_propose(trine_forest f, const forest_view &p, const forest_rounds &r, int64_t k, gpuStream_t stream)
@@ -371,6 +363,6 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const forest_view p = view_of(f, r);
     trine_status status = TRINE_SUCCESS;
-    if (f->graph.n && !(f->next && lists_with_weights(f))) status = list_all(f, p, s);
+    if (f->graph.n) status = list_all(f, p, s);
     return status ? status : table[!trine_dtype_is_single(f->dtype)][p.n <= 4 ? p.n : 5](f, p, *r, s);
 }

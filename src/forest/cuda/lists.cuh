@@ -169,24 +169,18 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
     });
 }
 
-/** Weights that are there. */
-template <typename R> struct stored_weights {
-    const R *weights;
-    __device__ R operator()(int64_t k) const { return weights[k]; }
-};
-
 /** The same where rows are alike: a warp copies the entries of its 32 rows, a tile at a time, and then a lane has a
- *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank.
- *  weight(k), which is called once for every entry, may make it. */
+ *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank. */
 constexpr int TILE_THREADS = 128, TILE_WARPS = TILE_THREADS / 32;
 __host__ __device__ constexpr int tile_room(int tile) { return tile + tile / 32; }
-template <typename R, int C, typename Weight> __global__ void __launch_bounds__(TILE_THREADS)
-    list_by_tiles(const forest_graph g, const forest_view p, int tile, const Weight weight, const forest_counts *counts)
+template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
+    list_by_tiles(const forest_graph g, const forest_view p, int tile, const forest_counts *counts)
 {
     constexpr int AT_ONCE = 8; /* entries of a lane that are on their way together */
     extern __shared__ double tiles[];
     if (forest_has_candidates(counts, p.ties)) return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, room = tile_room(tile);
+    const R *const weights = static_cast<const R *>(g.weights);
     R *const all_weights = reinterpret_cast<R *>(tiles);
     R *const tile_weights = all_weights + warp * room;
     int32_t *const tile_columns = reinterpret_cast<int32_t *>(all_weights + TILE_WARPS * room) + warp * room;
@@ -204,7 +198,7 @@ template <typename R, int C, typename Weight> __global__ void __launch_bounds__(
                 R w[AT_ONCE];
 #pragma unroll
                 for (int j = 0; j < AT_ONCE; j++)
-                    if (k + 32 * j < count) u[j] = g.columns[t + k + 32 * j], w[j] = weight(t + k + 32 * j);
+                    if (k + 32 * j < count) u[j] = g.columns[t + k + 32 * j], w[j] = weights[t + k + 32 * j];
 #pragma unroll
                 for (int j = 0; j < AT_ONCE; j++)
                     if (k + 32 * j < count) {
@@ -245,19 +239,13 @@ int candidates_of(const struct trine_forest_s *f, int n)
     return f->wants_candidates || n > 2 ? FOREST_CANDIDATES : 4;
 }
 
-/** Are lists for f->next made while weights are? */
-bool lists_with_weights(const struct trine_forest_s *f) { return !f->options.normalized && tile_of(f->graph); }
-
-template <typename R, int C, typename Weight>
-void launch_tiles(trine_forest f, forest_ties ties, const Weight &weight, gpuStream_t stream)
+template <typename R, int C> void launch_tiles(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
     const int tile = tile_of(f->graph);
     const size_t bytes = (size_t)TILE_WARPS * tile_room(tile) * (sizeof(R) + sizeof(int32_t));
     const int64_t blocks = (f->graph.n + TILE_THREADS - 1) / TILE_THREADS;
-    forest_view p = forest_view_of(f);
-    p.ties = ties;
     list_by_tiles<R, C><<<(unsigned)(blocks < 1 << 20 ? blocks : 1 << 20), TILE_THREADS, bytes, stream>>>(
-        f->graph, p, tile, weight, f->counts);
+        f->graph, p, tile, f->counts);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // What is done with values of A: weights, bands, blocks, sums. A thread a vertex or an entry.
 #include "forest/common/blocks.h"
 #include "forest/common/rounds.h"
-#include "forest/cuda/lists.cuh"
+#include "forest/cuda/device.cuh"
 
 namespace {
 
@@ -34,14 +34,13 @@ template <typename T> struct weigh {
         }
         return low;
     }
-    /** Makes it. */
-    __device__ real_of<T> operator()(int64_t k) const
+    __device__ void operator()(int64_t k) const
     {
         const real_of<T> there = modulus_of(value_of(values, forest_place_at(&g, g.there, k)));
         const real_of<T> w =
             there + (directed ? real_of<T>(0) : modulus_of(value_of(values, forest_place_at(&g, g.back, k))));
         if (there != there) atomicMin((long long *)&counts->bad_row, (long long)row_of(k));
-        return static_cast<real_of<T> *>(g.weights)[k] = w == w ? w : real_of<T>(0);
+        static_cast<real_of<T> *>(g.weights)[k] = w == w ? w : real_of<T>(0);
     }
 };
 
@@ -255,20 +254,13 @@ __global__ void __launch_bounds__(FOREST_THREADS) add_chunks(int64_t chunks, dou
 
 template <typename T> trine_status set_weights(trine_forest f, const void *values, void *stream)
 {
-    const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const T *of_type = static_cast<const T *>(values);
     const bool directed = f->options.directed != 0;
-    const weigh<T> weight = {f->graph, of_type, directed, f->counts};
-    const forest_rounds *next = f->next;
-    if (f->options.normalized) {
-        const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
-        const weigh_row<T> row = {f->graph, of_type, f->weight, directed, f->counts};
-        return status ? status : launch_each(f->graph.n, stream, row);
-    }
-    if (!next || !lists_with_weights(f)) return launch_each(f->graph.entries, stream, weight);
-    if (candidates_of(f, next->n) > 4) launch_tiles<real_of<T>, FOREST_CANDIDATES>(f, next->ties, weight, s);
-    else launch_tiles<real_of<T>, 4>(f, next->ties, weight, s);
-    return GPU_LAUNCHED("list_by_tiles");
+    if (!f->options.normalized)
+        return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
+    const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
+    return status ? status
+                  : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
 template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)

@@ -21,14 +21,18 @@ enum run_kind {
     RUN_SAME_2,                      /* pairs of rows with the same columns; threes; fours */
     RUN_SAME_3,
     RUN_SAME_4,
-    RUN_FEW                          /* as RUN_SHORT, but few rows between others */
+    RUN_FEW,                         /* as RUN_SHORT, but few rows between others */
+    RUN_GROUPS_2, /* as RUN_SAME_2, and columns go up by 2 from pair to pair: blocks of a stencil */
+    RUN_GROUPS_3,
+    RUN_GROUPS_4
 };
 enum {
     SHORT_ROW = 8,
-    FEW_ENTRIES = 4,                 /* too few for x to be shared by rows with the same columns */
+    FEW_ENTRIES = 4, /* too few for x to be shared by rows with the same columns */
     LONGEST_SHIFTED = 64,
     LONGEST_SAME = 256,
-    RUN_ROWS_BITS = 13,
+    LEAST_GROUP = 8, /* entries of a row of RUN_GROUPS: a vector of columns is read in one group */
+    RUN_ROWS_BITS = 12,
     RUN_ROWS = (1 << RUN_ROWS_BITS) - 1
 };
 
@@ -41,17 +45,17 @@ static inline cpu_run cpu_run_of(enum run_kind kind, int64_t rows)
 
 /** Consecutive rows of whole entries: y(i,j) := alpha (A x)(i,j) + beta y(i,j), element (i,j) at [i*row + j*col]. */
 struct rows {
-    const void *offsets;             /* of row `begin` at [begin] */
+    const void *offsets; /* of row `begin` at [begin] */
     const int32_t *columns;
-    const void *values;              /* of entry k at [k - first] */
+    const void *values; /* of entry k at [k - first] */
     int64_t first, begin, end;
     const void *x;
     void *y;
     int64_t nrhs, x_row, x_col, y_row, y_col;
     double alpha[2], beta[2];
-    int64_t entries;                 /* of all rows: so many columns can be read */
-    const cpu_run *runs;             /* NULL: of the rows nothing is known */
-    int64_t runs_row;                /* that the first run begins with; not after `begin` */
+    int64_t entries; /* of all rows: so many columns can be read */
+    const cpu_run *runs; /* NULL: of the rows nothing is known */
+    int64_t runs_row; /* that the first run begins with; not after `begin` */
 };
 
 /** The product of rows with one contiguous vector (x_row = 1), in vectors of the processor: a table by dtype, or NULL

@@ -5,6 +5,7 @@
 enum {
     LEAST_SHIFTED = 16,
     LEAST_SAME = 12,
+    LEAST_GROUPS = 16,
     LEAST_EMPTY = 4,
     PLAIN_ROWS = 8,
     FEW_ROWS = 4,
@@ -60,9 +61,17 @@ static int64_t count_empty(const struct finder *f, int64_t i)
 /** One more run, or more of the one before. */
 static void put(struct finder *f, enum run_kind kind, int64_t rows)
 {
-    cpu_run *last = f->count ? &f->runs[f->count - 1] : NULL;
-    if (last && kind != RUN_SHIFTED && *last >> RUN_ROWS_BITS == (int)kind) *last = (cpu_run)(*last + rows);
-    else f->runs[f->count++] = cpu_run_of(kind, rows);
+    const bool joins = kind != RUN_SHIFTED && kind < RUN_GROUPS_2; /* the others begin with columns of their own */
+    const int64_t most = RUN_ROWS / 12 * 12; /* whole groups */
+    while (rows > 0) {
+        cpu_run *last = f->count ? &f->runs[f->count - 1] : NULL;
+        int64_t there = last && joins && *last >> RUN_ROWS_BITS == (int)kind ? *last & RUN_ROWS : 0;
+        if (there >= most) there = 0;
+        const int64_t added = rows < most - there ? rows : most - there;
+        if (there) *last = (cpu_run)(*last + added);
+        else f->runs[f->count++] = cpu_run_of(kind, added);
+        rows -= added;
+    }
 }
 
 /** Whether to multiply the entries of rows i <= . < stop before the sums of rows begin. A vector for each row is as
@@ -95,6 +104,17 @@ static int64_t count_groups(const struct finder *f, int64_t i, int64_t same)
     return rows;
 }
 
+/** Rows from i on in groups of `same`, with the columns of the first group, higher by `same` from group to group. */
+static int64_t count_shifted_groups(const struct finder *f, int64_t i, int64_t same, int64_t most)
+{
+    const int64_t length = length_of(f, i);
+    int64_t rows = same;
+    while (rows + same <= most && is_alike(f, i + rows - 1, length, (int32_t)same) &&
+           count_alike(f, i + rows, length, 0, same) == same)
+        rows += same;
+    return rows;
+}
+
 /** The run that begins at row i, with its rows; RUN_ANY for rows without a run of their own. */
 static int64_t find_run(const struct finder *f, int64_t i, enum run_kind *kind)
 {
@@ -111,6 +131,10 @@ static int64_t find_run(const struct finder *f, int64_t i, enum run_kind *kind)
     int64_t same = count_alike(f, i, length, 0, MOST_SAME + 2);
     if (same < 2) return 1;
     if (same > MOST_SAME) same /= 2; /* six are three and three */
+    if (length >= LEAST_GROUP && (rows = count_shifted_groups(f, i, same, f->end - i)) >= LEAST_GROUPS) {
+        *kind = (enum run_kind)(RUN_GROUPS_2 + same - 2);
+        return rows;
+    }
     rows = count_groups(f, i, same);
     if (rows >= LEAST_SAME) *kind = (enum run_kind)(RUN_SAME_2 + same - 2);
     return rows;

@@ -15,6 +15,9 @@ constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
 /* What a block of rows.cuh has room for; some blocks have more than the mean. Mean rows up to MOSTLY_EMPTY are. */
 constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
+/* Mean row from which on warps work by themselves; with shorter ones, rows count as well. */
+constexpr double LEAST_OF_WARPS = 4;
+constexpr int WARPS_CAPACITY = SPMV_CUDA_WARPS_TILES * 32 * SPMV_CUDA_WARPS_EACH;
 constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
 /* Rows of a block, at most, where they are mostly empty: eight for a thread. Elsewhere as many as the threads take at a
  * time, or twice as many, ..., if that is most of what there is room for. */
@@ -53,13 +56,16 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
 {
     const int64_t nnz = plan->nnz, work = nnz + part->row_weight * side->n_rows;
     if (!w) {
-        const int64_t capacity = part->by_rows ? ROWS_CAPACITY : (int64_t)part->block * part->tile;
+        const int64_t capacity = part->by_rows    ? ROWS_CAPACITY
+                                 : part->by_warps ? WARPS_CAPACITY
+                                                  : (int64_t)part->block * part->tile;
         /* an adaptive block ends with a row: it may have most of one more */
         const int64_t more = longest >= 0 ? longest : side->n_rows ? nnz / side->n_rows + 1 : 1;
         w = part->scheme == TRINE_SPMV_ADAPTIVE ? capacity - (more < capacity / 4 ? more : capacity / 4) : capacity;
         /* so many entries, and the rows that they have on average, within what a block has room for */
         const double rows = nnz ? (double)work / (double)nnz : 3;
-        w = (int64_t)((double)w * (rows < 3 ? rows : 3));
+        if (!part->by_warps)
+            w = (int64_t)((double)w * (rows < 3 ? rows : 3)); /* a warp's last tile is not to be small */
         if (part->by_rows) w = limit_rows(plan, side, part, w);
     }
     if (w < work / MOST_BLOCKS) w = work / MOST_BLOCKS;
@@ -82,7 +88,7 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
     spmv_cuda_name_choice(plan, side, name);
     if (trine_choice_get(plan->base.ctx, name, choice)) spmv_read_choice(choice, &o);
     /* whole rows have one shape, which is not that of the segmented kernel beside them */
-    if (o.tune.reduction == TRINE_REDUCTION_ROWS) o.tune.block = o.tune.tile = 0;
+    if (o.tune.reduction >= TRINE_REDUCTION_ROWS) o.tune.block = o.tune.tile = 0;
     return o;
 }
 
@@ -106,8 +112,8 @@ void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struc
     const trine_spmv_options tuned = tuned_options(plan, side), *o = &tuned;
     part->block = o->tune.block ? o->tune.block : SPMV_CUDA_BLOCK;
     part->tile = o->tune.tile ? o->tune.tile : SPMV_CUDA_TILE;
-    part->reduction = o->tune.reduction && o->tune.reduction != TRINE_REDUCTION_ROWS ? (int)o->tune.reduction
-                                                                                     : (int)SPMV_CUDA_REDUCTION;
+    part->reduction = o->tune.reduction && o->tune.reduction < TRINE_REDUCTION_ROWS ? (int)o->tune.reduction
+                                                                                    : (int)SPMV_CUDA_REDUCTION;
     struct product_instance instance = {plan->base.dtype, plan->stored, side->position_bits != 0,
                                         part->block,      part->tile,   part->reduction};
     spmv_fit_product(&instance);
@@ -123,6 +129,11 @@ void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struc
                               : "no row is longer than a few tiles";
     }
     choose_rows(plan, side, longest, o, part);
+    const bool is_free = !o->tune.block && !o->tune.tile && !o->tune.reduction && !o->tune.row_weight;
+    part->by_warps =
+        !part->by_rows && part->scheme != TRINE_SPMV_BALANCED_ATOMIC && longest >= 0 &&
+        (o->tune.reduction == TRINE_REDUCTION_WARPS ||
+         (is_free && part->scheme == TRINE_SPMV_BALANCED_POSTPROCESS && mean_row(plan, side) >= LEAST_OF_WARPS));
     part->entries_per_block = choose_work(plan, side, part, longest, o->tune.entries_per_block);
     part->blocks = count_blocks(plan, side, part);
 }
@@ -241,9 +252,11 @@ trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     if (side != &plan->side[SPMV_N] && plan->side[SPMV_N].announced) return TRINE_SUCCESS; /* of which info tells */
     plan->info.reason = reason;
     plan->info.blocks = part->blocks;
-    plan->info.block = part->by_rows ? SPMV_CUDA_ROWS_BLOCK : part->block;
-    plan->info.tile = part->by_rows ? SPMV_CUDA_ROWS_TILE : part->tile;
-    plan->info.reduction = part->by_rows ? TRINE_REDUCTION_ROWS : (trine_spmv_reduction)part->reduction;
+    plan->info.block = part->by_rows ? SPMV_CUDA_ROWS_BLOCK : part->by_warps ? SPMV_CUDA_WARPS_BLOCK : part->block;
+    plan->info.tile = part->by_rows ? SPMV_CUDA_ROWS_TILE : part->by_warps ? SPMV_CUDA_WARPS_EACH : part->tile;
+    plan->info.reduction = part->by_rows    ? TRINE_REDUCTION_ROWS
+                           : part->by_warps ? TRINE_REDUCTION_WARPS
+                                            : (trine_spmv_reduction)part->reduction;
     plan->info.entries_per_block = part->entries_per_block;
 done:
     return status;
@@ -275,6 +288,9 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
         const int64_t longest = (int64_t)1 << 40, w = tuned_options(plan, side).tune.entries_per_block;
         part.scheme = TRINE_SPMV_ADAPTIVE;
         part.entries_per_block = choose_work(plan, side, &part, longest, w);
+        part.by_warps = true;
+        const int64_t of_warps = choose_work(plan, side, &part, longest, w);
+        if (of_warps < part.entries_per_block) part.entries_per_block = of_warps;
         part.by_rows = true;
         int64_t of_rows = choose_work(plan, side, &part, longest, w);
         of_rows -= of_rows / 6; /* MOST_OF_ROWS of them */
@@ -329,18 +345,21 @@ struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs)
     const size_t element = trine_dtype_size(plan->base.dtype);
     const size_t row = (size_t)nrhs * element < MOST_PARTIAL_BYTES ? MOST_PARTIAL_BYTES : (size_t)nrhs * element;
     int64_t most_blocks = 0, most_sharing = 0;
+    struct cuda_scratch scratch = {};
     for (int s = 0; s < SPMV_SIDES; s++) {
         int64_t blocks, sharing;
         if (!plan->side[s].announced) continue;
         count_most(plan, &plan->side[s], &blocks, &sharing);
         most_blocks = blocks > most_blocks ? blocks : most_blocks;
         most_sharing = sharing > most_sharing ? sharing : most_sharing;
+        const int64_t columns = s == SPMV_N ? plan->n_cols : plan->n_rows;
+        if (nrhs >= SPMV_CUDA_TURNED_FROM && sharing && columns > scratch.turned_rows) scratch.turned_rows = columns;
     }
-    struct cuda_scratch scratch = {};
     scratch.partials = SPMV_CUDA_COUNTER_BYTES;
     scratch.slots = scratch.partials + padded(2 * (size_t)most_sharing * row);
     /* of a launch's blocks, of the joining ones, of those of vectors alone (product.cu) */
-    scratch.bytes = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    scratch.turned = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    scratch.bytes = scratch.turned + padded(SPMV_CUDA_TURNED * element * (size_t)scratch.turned_rows);
     return scratch;
 }
 
@@ -353,6 +372,7 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
     l->reduce = part->reduce;
     l->by_rows = part->by_rows, l->lanes_shift = part->lanes_shift, l->mostly_empty = part->mostly_empty;
+    l->by_warps = part->by_warps;
     /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
     int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;
     for (int64_t s = 1; row_begin && s < part->samples && part->sampled_rows[s] < row_begin; s++) low = s;

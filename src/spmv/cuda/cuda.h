@@ -13,6 +13,7 @@ struct cuda_part {
     int row_weight;
     int by_rows, lanes_shift; /* the kernel of rows.cuh is taken, with 2^lanes_shift threads a row */
     int mostly_empty; /* so are rows, by_rows */
+    int by_warps; /* the kernel of warps.cuh is taken, and blocks are warps */
     int64_t entries_per_block, blocks;
     struct block_start *starts; /* on the device, blocks + 1; NULL: blocks search */
     int64_t *sampled_rows; /* first row of every sample_step-th block; NULL: not known */
@@ -28,13 +29,17 @@ struct spmv_launch {
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
     void *reduce; /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
-    int by_rows, lanes_shift, mostly_empty; /* as in cuda_part */
+    int by_rows, lanes_shift, mostly_empty, by_warps; /* as in cuda_part */
     unsigned blocks; /* of the grid */
 };
 
-/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues. */
-enum { SPMV_CUDA_COUNTER_BYTES = 256 };
-struct cuda_scratch { size_t partials, slots, bytes; /* where they begin; of all */ };
+/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues;
+ *  TURNED vectors of X by rows, in works of TURNED_FROM vectors or more, where rows are long. */
+enum { SPMV_CUDA_COUNTER_BYTES = 256, SPMV_CUDA_TURNED = 8, SPMV_CUDA_TURNED_FROM = 4 };
+struct cuda_scratch {
+    size_t partials, slots, turned, bytes; /* where they begin; of all */
+    int64_t turned_rows;                   /* that there is room for */
+};
 
 #ifdef __cplusplus
 extern "C" {

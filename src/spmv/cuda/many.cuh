@@ -127,6 +127,21 @@ __global__ void __launch_bounds__(BLOCK)
     if (a.scheme != SCHEME_ADAPTIVE && group == 0 && active) partial[m.nrhs] = s.carry[parity][lane];
 }
 
+/** to := vectors 0 .. count - 1 of X by rows, EACH places a row: threads that look at neighbouring vectors of a row
+ *  then read neighbouring places. x_bytes, x_step: from one element to the next, from one vector to the next. */
+template <class T, int BLOCK, int EACH> __global__ void __launch_bounds__(BLOCK)
+    turn_vectors(const T *x, long long x_bytes, long long x_step, long long n, int count, T *to)
+{
+    __shared__ T tile[BLOCK * (EACH + 1)];
+    const int me = threadIdx.x;
+    const long long first = blockIdx.x * (long long)BLOCK;
+    for (int v = 0; v < count && first + me < n; v++)
+        tile[me * (EACH + 1) + v] = *(const T *)((const char *)x + (first + me) * x_bytes + v * x_step);
+    __syncthreads();
+    for (int k = me; k < BLOCK * EACH; k += BLOCK)
+        if (first + k / EACH < n && k % EACH < count) to[first * EACH + k] = tile[k / EACH * (EACH + 1) + k % EACH];
+}
+
 /** The second launch: a thread for every block and vector looks whether a row that another block began ended in the
  *  block, and stores the sum of what all of them had of it, in order. */
 template <class P, int BLOCK> __global__ void __launch_bounds__(BLOCK)

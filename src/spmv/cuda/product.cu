@@ -8,6 +8,7 @@
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/product.cuh"
 #include "spmv/cuda/rows.cuh"
+#include "spmv/cuda/warps.cuh"
 
 namespace {
 
@@ -95,7 +96,12 @@ template <class Op> trine_status launch_one(const struct spmv_launch &l, gpuStre
         prepare_shared_rows<Op, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, op);
         TRY(GPU_LAUNCHED("prepare_shared_rows"));
     }
-    if (l.reduce) {
+    if (l.by_warps) {
+        constexpr int EACH = sizeof(typename Op::product) <= 8 ? SPMV_CUDA_WARPS_EACH : SPMV_CUDA_WARPS_EACH / 2;
+        const unsigned warps = SPMV_CUDA_WARPS_BLOCK / 32;
+        TRY(launch_early(reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, SPMV_CUDA_WARPS_THREADS, false>,
+                         dim3((l.blocks + warps - 1) / warps), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op));
+    } else if (l.reduce) {
         void *arguments[] = {(void *)&l.a, (void *)&op};
         TRY(trine_gpu_launch(l.reduce, l.blocks, l.block, false, stream, arguments));
     } else {
@@ -125,6 +131,41 @@ trine_status launch_several(const struct spmv_launch &l, gpuStream_t stream, con
         TRY(GPU_LAUNCHED("join_several"));
     }
 done:
+    return status;
+}
+
+/** Whether vectors by columns are turned into vectors by rows before the product: rows anywhere, and most of them asked
+ *  for, and room. */
+bool turns_vectors(const struct cuda_scratch &scratch, const struct spmv_launch &l, const struct spmv_call *c,
+                   int64_t columns)
+{
+    return l.scheme != TRINE_SPMV_ADAPTIVE && c->nrhs >= SPMV_CUDA_TURNED_FROM && c->x_col > c->x_row &&
+           scratch.turned_rows >= columns && 2 * (c->row_end - c->row_begin) >= c->side->n_rows;
+}
+
+/** Vectors by columns, as many at a time as there is room for by rows. */
+template <class P>
+trine_status multiply_turned(const struct spmv_launch &l, const struct spmv_call *c, const P &p, int64_t columns,
+                             void *room)
+{
+    using T = typename P::product;
+    constexpr int EACH = SPMV_CUDA_TURNED, TURNING = 128;
+    trine_status status = TRINE_SUCCESS;
+    for (int64_t j = 0; j < c->nrhs && !status; j += EACH) {
+        several_products<P> m = {};
+        m.p = p;
+        m.p.y = (T *)c->Y + j * c->y_col;
+        m.p.x = (const T *)room, m.p.x_bytes = EACH * (int)sizeof(T);
+        m.x_step = sizeof(T), m.y_step = c->y_col * (int64_t)sizeof(T);
+        m.nrhs = (int)(c->nrhs - j < EACH ? c->nrhs - j : EACH);
+        m.partials = (T *)l.a.partials;
+        turn_vectors<T, TURNING, EACH>
+            <<<(unsigned)((columns + TURNING - 1) / TURNING), TURNING, 0, (gpuStream_t)c->stream>>>(
+                (const T *)c->X + j * c->x_col, c->x_row * (int64_t)sizeof(T), c->x_col * (int64_t)sizeof(T), columns,
+                m.nrhs, (T *)room);
+        status = GPU_LAUNCHED("turn_vectors");
+        if (!status) status = launch_several<EACH>(l, (gpuStream_t)c->stream, m);
+    }
     return status;
 }
 
@@ -233,10 +274,15 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
         if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows) return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
+    const int64_t columns = c->side == &plan->side[SPMV_N] ? plan->n_cols : plan->n_rows;
+    struct cuda_scratch scratch = {};
+    if (c->nrhs >= SPMV_CUDA_TURNED_FROM) scratch = spmv_cuda_scratch(plan, c->work->base.max_nrhs);
     if (l.by_rows && c->nrhs == 1) { /* a pass of its own over y costs less than sums at the end of every block */
         status = launch_rows<false>(l, (gpuStream_t)c->stream, p, 1);
     } else if (l.by_rows && c->nrhs <= MOST_VECTORS && c->x_col >= c->x_row) {
         status = launch_rows<true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+    } else if (turns_vectors(scratch, l, c, columns)) {
+        status = multiply_turned(l, c, p, columns, (char *)c->work->base.buffer + scratch.turned);
     } else {
         status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
     }

@@ -33,7 +33,7 @@ bool spmv_read_choice(const char *choice, trine_spmv_options *o)
         long long least, most;
     } numbers[NUMBERS] = {{"block ", 64, 512},
                           {" tile ", 4, 16},
-                          {" reduction ", TRINE_REDUCTION_RAKING, TRINE_REDUCTION_ROWS},
+                          {" reduction ", TRINE_REDUCTION_RAKING, TRINE_REDUCTION_WARPS},
                           {" weight ", -1, 1 << 20},
                           {" entries ", 0, INT64_MAX}};
     long long found[NUMBERS];

@@ -1,4 +1,5 @@
 /* Semirings on a GPU: kernels from strings, kept by the context (core/kernel_cache.h), loaded by the driver. */
+#include "core/choices.h"
 #include "core/gpu_kernels.h"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
@@ -16,6 +17,7 @@ struct loaded_instance {
 /** What the semiring keeps. */
 struct compiled_semiring {
     char *program;
+    char name[TRINE_CHOICE_BYTES]; /* of its tuned choice: made once, for the program is long */
     struct loaded_instance *instances; /* atomic */
 };
 
@@ -100,7 +102,8 @@ trine_status create(trine_semiring s)
     trine_device_enter(ctx, &saved);
     trine_status status = semiring_write_program(ctx, &s->source, &c->program);
     if (!status) {
-        semiring_take_choice(ctx, c->program, &is);
+        semiring_name_choice(c->program, c->name);
+        semiring_take_choice(ctx, c->name, &is);
         semiring_fit_instance(&s->source, &is);
         status = make_instance(s, &is, &i);
     }
@@ -142,7 +145,7 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     is.position_bits = c->side->position_bits;
     is.block = l.block, is.tile = l.tile, is.reduction = l.reduction;
     if (!plan->options.tune.block && !plan->options.tune.tile && !plan->options.tune.reduction)
-        semiring_take_choice(plan->base.ctx, spmv_cuda_program(c->semiring), &is);
+        semiring_take_choice(plan->base.ctx, ((struct compiled_semiring *)c->semiring->compiled)->name, &is);
     const bool joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS;
     is.kernels = l.by_rows ? SEMIRING_ROWS : joins ? SEMIRING_REDUCE | SEMIRING_JOIN : SEMIRING_REDUCE;
     semiring_fit_instance(s, &is);

@@ -265,13 +265,12 @@ void semiring_name_choice(const char *program, char *name)
     snprintf(name, TRINE_CHOICE_BYTES, "semiring %016llx", (unsigned long long)hash);
 }
 
-void semiring_take_choice(trine_context ctx, const char *program, struct semiring_instance *instance)
+void semiring_take_choice(trine_context ctx, const char *name, struct semiring_instance *instance)
 {
-    char name[TRINE_CHOICE_BYTES], choice[TRINE_CHOICE_BYTES];
+    char choice[TRINE_CHOICE_BYTES];
     trine_spmv_options options = {0};
-    semiring_name_choice(program, name);
     if (!trine_choice_get(ctx, name, choice) || !spmv_read_choice(choice, &options)) return;
-    if (options.tune.reduction == TRINE_REDUCTION_ROWS) return; /* no choice of a semiring's */
+    if (options.tune.reduction >= TRINE_REDUCTION_ROWS) return; /* no choice of a semiring's */
     instance->block = options.tune.block;
     instance->tile = options.tune.tile;
     instance->reduction = options.tune.reduction;

@@ -90,13 +90,16 @@ trine_status spmv_cuda_tune(trine_spmv plan, trine_semiring semiring, const void
         if (k == 0 || time < least) least = time, best = tried;
     }
     if (!semiring) {
-        float time = 0;
-        tried.tune = {};
-        tried.tune.reduction = TRINE_REDUCTION_ROWS;
-        TRY(try_options(plan, &tried, p, &time));
-        trine_log(ctx, 2, "spmv: rows: %.3g us", 1e3 * time / REPETITIONS);
-        tried.tune.block = SPMV_CUDA_ROWS_BLOCK, tried.tune.tile = SPMV_CUDA_ROWS_TILE; /* for the choice's text */
-        if (time < least) best = tried;
+        for (int k = TRINE_REDUCTION_ROWS; k <= TRINE_REDUCTION_WARPS; k++) {
+            float time = 0;
+            tried.tune = {};
+            tried.tune.reduction = (trine_spmv_reduction)k;
+            TRY(try_options(plan, &tried, p, &time));
+            trine_log(ctx, 2, "spmv: %s: %.3g us", trine_spmv_reduction_name(tried.tune.reduction),
+                      1e3 * time / REPETITIONS);
+            tried.tune.block = SPMV_CUDA_ROWS_BLOCK, tried.tune.tile = SPMV_CUDA_ROWS_TILE; /* for the choice's text */
+            if (time < least) least = time, best = tried;
+        }
     }
     if (semiring) semiring_name_choice(spmv_cuda_program(semiring), name);
     else spmv_cuda_name_choice(plan, &plan->side[SPMV_N], name);

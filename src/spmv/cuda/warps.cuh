@@ -89,27 +89,23 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         const bool last = all - base <= CAPACITY;
         const int count = last ? all - base : CAPACITY;
 
-        /* (a), with the next tile's columns; entries that are not there: the first once more */
+        /* (a), with the next tile's columns */
         typename Op::product product[EACH];
         if (!AHEAD) load_columns(base);
-        if (count > 0) {
-            typename Op::entry entry[EACH];
-            if (!last) {
-                const long long first = from.nz + base + lane;
+        typename Op::entry entry[EACH];
+        const long long first_number = from.nz + base + lane;
+        if (!last) {
 #pragma unroll
-                for (int j = 0; j < EACH; j++) entry[j] = op.load(first + 32 * j, column[j]);
+            for (int j = 0; j < EACH; j++) entry[j] = op.load(first_number + 32 * j, column[j]);
 #pragma unroll
-                for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], first + 32 * j, -1);
-            } else {
-                const int own = lane < count ? lane : 0;
-                const auto number = [&](int j) { return from.nz + base + (own + 32 * j < count ? own + 32 * j : own); };
-                if (lane >= count) column[0] = op.load_column(from.nz + base);
+            for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], first_number + 32 * j, -1);
+        } else {
 #pragma unroll
-                for (int j = 0; j < EACH; j++)
-                    entry[j] = op.load(number(j), own + 32 * j < count ? column[j] : column[0]);
+            for (int j = 0; j < EACH; j++)
+                if (lane + 32 * j < count) entry[j] = op.load(first_number + 32 * j, column[j]);
 #pragma unroll
-                for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], number(j), -1);
-            }
+            for (int j = 0; j < EACH; j++)
+                if (lane + 32 * j < count) product[j] = op.multiply(entry[j], first_number + 32 * j, -1);
         }
         if (AHEAD && !last) load_columns(base + CAPACITY);
 
