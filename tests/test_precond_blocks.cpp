@@ -1,5 +1,5 @@
-// The kernels of src/precond/cuda/adapt.cuh and graph.cuh run by an emulator of blocks, where there is no GPU: MOS_A's construction on
-// the paths that the CPU has found, beside the CPU's factors, and the graphs of B_l beside plain loops.
+// The kernels of src/precond/cuda/adapt.cuh and graph.cuh run by an emulator of blocks, where there is no GPU: MOS_A's
+// construction on the paths that the CPU has found, beside the CPU's factors, and the graphs of B_l beside plain loops.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -161,9 +161,20 @@ template <typename T> struct construction {
             position[f.permutation[i]] = (int32_t)i;
             joined[i] = i > 0 && (adapt_modulus(f.a[i]) > 0 || adapt_modulus(f.c[i - 1]) > 0);
         }
-        const generator_arguments<T> g = {n,           chunks,      f.a.data(),           f.b.data(),  f.c.data(),
-                                          joined.data(), maps.data(), maps.data() + chunks, last.data(), before.data(),
-                                          after.data(), centre.data(), start.data(),      &bad};
+        const generator_arguments<T> g = {n,
+                                          chunks,
+                                          f.a.data(),
+                                          f.b.data(),
+                                          f.c.data(),
+                                          joined.data(),
+                                          maps.data(),
+                                          maps.data() + chunks,
+                                          last.data(),
+                                          before.data(),
+                                          after.data(),
+                                          centre.data(),
+                                          start.data(),
+                                          &bad};
         const int blocks = (int)((chunks + ADAPT_THREADS - 1) / ADAPT_THREADS);
         emulator::launch(blocks, ADAPT_THREADS, [&] { adapt_compose(g); });
         emulator::launch(2, ADAPT_SCAN, [&] { adapt_scan(g); });
@@ -263,7 +274,7 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     std::vector<int32_t> columns(rows[n]);
     std::vector<R> weights(rows[n]);
     for (int64_t at = 0; at < n * GRAPH_LANES; at++)
-        merge_row<T>{view,        B.values.data(), d.data(),     nullptr,    extra_before.data(), rows.data(),
+        merge_row<T>{view,          B.values.data(), d.data(),   nullptr,        extra_before.data(), rows.data(),
                      sorted.data(), begin.data(),    end.data(), columns.data(), weights.data()}(at);
     for (int64_t i = 0; i < n; i++) {
         CHECK(end[i] - begin[i] == (int64_t)expected[i].size());
@@ -382,12 +393,11 @@ template <typename T> void all(trine_context ctx)
     for (const int64_t n : {1, 2, 3, 31, 32, 33, 64, 65, 3000}) compare_generators<T>(n, 1);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e-20 : 1e-160);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e18 : 1e150);
-    const setting settings[] = {{1, 0, 0, 1, 0, 0, 1, false},    {2, 1, 1, 2, 0, 0, 1, false},
-                                {3, 1, 2, 2, 0, 0, 1, false},    {50, 2, 6, 1, 0, 0, 1, false},
-                                {101, 3, 7, 3, 0, 0, 1, false},  {101, 3, 7, 1, 0, 0, 1, true},
-                                {97, 9, 14, 2, 0, 0, 1e-12, false}, {60, 3, 30, 2, 0, 0, 1, false},
-                                {60, 3, 30, 2, 4, 0, 1, false}, {60, 3, 30, 1, 0, 0.2, 1e10, false},
-                                {66, 40, 60, 1, 0, 0, 1, false}, {130, 20, 120, 1, 9, 0, 1, false}};
+    const setting settings[] = {
+        {1, 0, 0, 1, 0, 0, 1, false},        {2, 1, 1, 2, 0, 0, 1, false},    {3, 1, 2, 2, 0, 0, 1, false},
+        {50, 2, 6, 1, 0, 0, 1, false},       {101, 3, 7, 3, 0, 0, 1, false},  {101, 3, 7, 1, 0, 0, 1, true},
+        {97, 9, 14, 2, 0, 0, 1e-12, false},  {60, 3, 30, 2, 0, 0, 1, false},  {60, 3, 30, 2, 4, 0, 1, false},
+        {60, 3, 30, 1, 0, 0.2, 1e10, false}, {66, 40, 60, 1, 0, 0, 1, false}, {130, 20, 120, 1, 9, 0, 1, false}};
     for (const setting &s : settings) /* pivots near zero lose half of the digits, and single precision has few */
         if (sizeof(real_of<T>) == 8 || (s.n <= 66 && !s.lacks_diagonals)) compare<T>(ctx, s);
 }

@@ -1,13 +1,13 @@
-/* The adaptive construction of MOS_A on a GPU, as adapt.c has it on the host. Paths whose generators are of no use, which
- * the host solves exactly, send the whole numeric there. */
+/* The adaptive construction of MOS_A on a GPU, as adapt.c has it on the host. Paths whose generators are of no use,
+ * which the host solves exactly, send the whole numeric there. */
 #include <string.h>
 
 #include "precond/paths.h"
 
 struct adaption_on_device {
     struct precond_device_adaption gpu;
-    struct precond_graph graph;      /* of B_l, l > 0, where there are several factors */
-    int rooms;                       /* for B_l */
+    struct precond_graph graph; /* of B_l, l > 0, where there are several factors */
+    int rooms; /* for B_l */
     int64_t bytes;
 };
 
@@ -105,8 +105,8 @@ void precond_adapt_device_release(trine_precond p)
     struct adaption_on_device *d = paths_of(p)->adapting;
     if (!d) return;
     struct precond_device_adaption *g = &d->gpu;
-    void *arrays[] = {g->room,  g->list,    g->position, g->before, g->after, g->centre, g->maps,
-                      g->start, g->last,    g->bad,      g->diagonal, g->sums, g->parts};
+    void *arrays[] = {g->room,  g->list, g->position, g->before,   g->after, g->centre, g->maps,
+                      g->start, g->last, g->bad,      g->diagonal, g->sums,  g->parts};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
     for (int k = 0; k < 2; k++) {
         trine_free(p->base.ctx, TRINE_DEVICE, g->to[k].ends);

@@ -1,5 +1,5 @@
-/* Forests of matrices in a GPU's memory, whose graphs are made there: of A, once its pattern is there, and of a B_l of the
- * adaptive construction in every numeric. */
+/* Forests of matrices in a GPU's memory, whose graphs are made there: of A, once its pattern is there, and of a B_l
+ * of the adaptive construction in every numeric. */
 #include "core/tally.h"
 #include "forest/forest.h"
 #include "precond/paths.h"

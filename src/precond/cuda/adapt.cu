@@ -55,9 +55,9 @@ template <typename T, int LANES> void launch_rows(row_arguments<T> r, const int3
     adapt_rows<T, LANES><<<static_cast<unsigned>((count + ROWS - 1) / ROWS), team<LANES>::THREADS, 0, s>>>(r);
 }
 
-template <typename T> trine_status rows(trine_precond p, const precond_device_rows *from, const precond_device_factor *f,
-                                        const precond_device_adaption *a, int to, double threshold, double *sums,
-                                        void *stream)
+template <typename T> trine_status rows(trine_precond p, const precond_device_rows *from,
+                                        const precond_device_factor *f, const precond_device_adaption *a, int to,
+                                        double threshold, double *sums, void *stream)
 {
     const device_scope scope(p->base.ctx);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
@@ -182,5 +182,4 @@ done:
 } // namespace
 
 const struct precond_device_adapt precond_cuda_adapt = {PRECOND_TABLE(generate), PRECOND_TABLE(rows),
-                                                        PRECOND_TABLE(sums_of),  add_up,
-                                                        PRECOND_TABLE(finish)};
+                                                        PRECOND_TABLE(sums_of), add_up, PRECOND_TABLE(finish)};

@@ -52,7 +52,8 @@ template <typename W> struct fractional { W p, q, r, s; };
 
 template <typename W> __device__ inline fractional<W> scaled_to_one(fractional<W> m)
 {
-    const double size = fmax(fmax(adapt_modulus(m.p), adapt_modulus(m.q)), fmax(adapt_modulus(m.r), adapt_modulus(m.s)));
+    const double size =
+        fmax(fmax(adapt_modulus(m.p), adapt_modulus(m.q)), fmax(adapt_modulus(m.r), adapt_modulus(m.s)));
     if (!(size > 1e100 || size < 1e-100) || !(size > 0)) return m;
     const double by = 1 / size;
     return {adapt_scaled(by, m.p), adapt_scaled(by, m.q), adapt_scaled(by, m.r), adapt_scaled(by, m.s)};
@@ -79,8 +80,8 @@ template <typename T> struct generator_arguments {
     /** What row k is divided by while maps are composed: a power of two. */
     __device__ double size_of_row(int64_t k) const
     {
-        const double most = fmax(fmax((double)adapt_modulus(a[k]), (double)adapt_modulus(c[k])),
-                                 (double)adapt_modulus(b[k]));
+        const double most =
+            fmax(fmax((double)adapt_modulus(a[k]), (double)adapt_modulus(c[k])), (double)adapt_modulus(b[k]));
         int exponent = 0;
         if (!(most > 0) || !(most < 1e308)) return 1;
         frexp(most, &exponent);

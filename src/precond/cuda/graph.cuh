@@ -1,5 +1,5 @@
-/* The graph of a matrix for its forest: weights w_ij = |b_ij| + |b_ji|, of a B whose pattern need not be symmetric, a few
- * threads a row. Names no runtime, so that tests run it on a CPU. */
+/* The graph of a matrix for its forest: weights w_ij = |b_ij| + |b_ji|, of a B whose pattern need not be symmetric, a
+ * few threads a row. Names no runtime, so that tests run it on a CPU. */
 #ifndef TRINE_PRECOND_CUDA_GRAPH_CUH
 #define TRINE_PRECOND_CUDA_GRAPH_CUH
 
@@ -73,7 +73,7 @@ struct count_row {
 };
 struct list_missing {
     rows_view B;
-    const int64_t *missing;          /* where a row's begin */
+    const int64_t *missing; /* where a row's begin */
     int32_t *filled, *keys, *sources;
     __device__ void operator()(int64_t at) const
     {
@@ -90,9 +90,9 @@ struct list_missing {
 template <typename T> struct merge_row {
     using R = real_of<T>;
     rows_view B;
-    const T *values, *by;            /* by NULL: ones */
-    const uint8_t *kept;             /* NULL: all entries count */
-    const int64_t *extra, *rows;     /* where a row's begin */
+    const T *values, *by; /* by NULL: ones */
+    const uint8_t *kept; /* NULL: all entries count */
+    const int64_t *extra, *rows; /* where a row's begin */
     const int32_t *sources;
     int64_t *begin, *end;
     int32_t *columns;
@@ -123,7 +123,8 @@ template <typename T> struct merge_row {
         }
         for (int64_t e = e0 + lane; e < e1; e += GRAPH_LANES) {
             const int32_t j = sources[e];
-            const int64_t before = lower_bound(B.columns, B.begin[i], B.end[i], j) - B.begin[i] - (j > i ? diagonals : 0);
+            const int64_t before =
+                lower_bound(B.columns, B.begin[i], B.end[i], j) - B.begin[i] - (j > i ? diagonals : 0);
             put(first + before + e - e0, j, weight(j, B.find(j, i)));
         }
         if (lane) return;

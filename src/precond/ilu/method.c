@@ -84,7 +84,7 @@ static trine_status make_solves(trine_precond p, struct ilu_state *s)
                                   .diag = TRINE_UNIT,
                                   .ops = p->options.ops,
                                   /* works may be wider than the plan: fewer steps are for one vector */
-                                  .expected_solves = asked                       ? asked
+                                  .expected_solves = asked                     ? asked
                                                      : p->options.max_nrhs > 1 ? 1
                                                                                : applications};
     if (cholesky) o.diag = TRINE_NONUNIT, o.ops = TRINE_N | TRINE_H;

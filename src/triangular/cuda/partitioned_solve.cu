@@ -78,8 +78,8 @@ namespace {
 constexpr size_t TICKETS_BYTES = 512; /* two tickets, in lines of their own */
 constexpr int APART = 64;             /* unsigned, between tickets */
 
-/* Vectors of a solve. In one launch: the solution, twice with one right-hand side; and alpha B for solves in place; with
- * refinement alpha B, the solution, the residual and the correction. */
+/* Vectors of a solve. In one launch: the solution, twice with one right-hand side; and alpha B for solves in place;
+ * with refinement alpha B, the solution, the residual and the correction. */
 constexpr int64_t IN_PLACE = 2, REFINED = 4;
 
 /** Vectors of a work. Refinement that check has decided on takes fewer right-hand sides at a time. */
