@@ -8,7 +8,7 @@ foreach(used cholmod_l_factorize klu_factor dgstrf umfpack_dl_numeric trine_tria
   endif()
 endforeach()
 string(REGEX MATCHALL "U (cholmod_[a-z0-9_]*solve[a-z0-9_]*|umfpack_[a-z_]*solve[a-z_]*|klu_[a-z_]*solve[a-z_]*|[sdcz]gs(trs|sv|svx|rfs|con)|sp_[sdcz]trsv)" solves "${symbols}")
-list(REMOVE_ITEM solves "U cholmod_l_solve2" "U klu_solve" "U klu_tsolve" "U klu_z_solve" "U klu_z_tsolve" "U umfpack_dl_solve"
+list(REMOVE_ITEM solves "U cholmod_solve2" "U cholmod_l_solve2" "U klu_solve" "U klu_tsolve" "U klu_z_solve" "U klu_z_tsolve" "U umfpack_dl_solve"
   "U umfpack_zl_solve")
 if(solves)
   message(FATAL_ERROR "${LIBRARY} refers to ${solves}")

@@ -192,7 +192,7 @@ class Runner(unittest.TestCase):
                          [(m, t, n, "ok") for m in ("laplace2d:n=12", "lines:3:20") for t in "sd" for n in names])
         for record in records:
             self.assertEqual((set(SCHEMA["every suite"]) - set(record), set(record) - set(known)), (set(), set()))
-        sweeps = {"proposition": ["spmv"] + [f"propose:n={n}" for n in (1, 2, 3, 4)], "decomposition": ["decompose:1", "decompose:4"],
+        sweeps = {"proposition": ["spmv"] + [f"{r}:n={n}" for n in (1, 2, 3, 4) for r in ("propose", "first")], "decomposition": ["decompose:1", "decompose:4"],
                   "scans": [f"pass:{s}:{k}" for s in ("edges", "lengths") for k in range(5)], "threads": [f"{n}{s}" for s in ("", ":scan") for n in names[2:8]],
                   "coverage": ["greedy"] + [f"{r}:rounds={k}" for r in ("hash", "charged", "lowest-index") for k in range(1, 13)] +
                   ["forest"] + [f"improve:rounds={k}" for k in (1, 2, 5, 10, 20)]}

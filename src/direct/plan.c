@@ -199,7 +199,7 @@ done:
 
 /** Of inverses that a step of refinement makes up for, whatever the right-hand side: those that lose half of the digits
  *  are as good as exact in one trial and not in the next. */
-static const double MOST_GROWTH = 1e4;
+static const double MOST_GROWTH = 100;
 
 /** All panels inverted, and solutions refined once; *taken: a trial solve is accurate so. */
 static trine_status take_refined(trine_direct D, bool *taken)
