@@ -348,7 +348,7 @@ static void products_take_what_was_told(void **state)
             OK(trine_spmv_memory(ctx, A, &options, &told));
             assert_int_equal(counted.host.peak, 0);
             OK(trine_spmv_analyse(ctx, &plan, A, &options));
-            /* told of several vectors on a GPU: room for eight of X, which long rows take, and the pattern is not read */
+            /* of several vectors on a GPU, room for eight of X is told, which long rows take: no pattern is read */
             const int64_t turned = test_on_gpu() && options.max_nrhs > 1 ? 8 * 4900 * (int64_t)trine_dtype_size(t) : 0;
             check_told(&told, (bounds){2, 2, 65536 + turned}, what);
             size_t work;
