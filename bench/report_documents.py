@@ -2,7 +2,7 @@
 replaced by the table of that name, from the records. A table whose records are not there stays as it is. Used by report.py."""
 import re
 
-from report_petsc import sentence_of_network, speeds, table_of_direct, table_of_prediction, table_of_schwarz, table_of_steps
+from report_petsc import sentence_of_network, speeds, table_of_direct, table_of_prediction, table_of_scaling, table_of_schwarz, table_of_steps
 from report_plots import DTYPES, ok, short, table, unique
 from report_precond import beside_cusparse, claims, preconditioners, sentence_of_auto
 from report_splittings import figure_30, figure_34, figure_35, figure_39, figure_40, figures_36_to_38, sentence_of_figure_40, table_17
@@ -178,7 +178,7 @@ def fill(paths, groups):
               "table-17": table_17(solves), "figure-30": figure_30(solves), "figure-34": figure_34(solves), "figure-35": figure_35(solves), "figures-36-to-38": figures_36_to_38(solves),
               "figure-39": figure_39(solves), "figure-40": figure_40(solves), "beside-ilu": sentence_of_figure_40(solves),
               "petsc-speeds": speeds(inside), "petsc-steps": table_of_steps(inside), "petsc-direct": table_of_direct(inside), "petsc-schwarz": table_of_schwarz(inside),
-              "petsc-prediction": inside and f"{sentence_of_network()}\n\n{table_of_prediction(inside)}",
+              "petsc-scaling": table_of_scaling([r for r in groups.get(("petsc", "h100x2"), []) if r.get("sweep") == "strong" or r["method"] == "ilu0 on cuda"]), "petsc-prediction": inside and f"{sentence_of_network()}\n\n{table_of_prediction(inside)}",
               "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
               "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
               "pentadiagonal": pentadiagonal(gpu), "headlines": headlines(groups),

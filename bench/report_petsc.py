@@ -210,6 +210,19 @@ def sentence_of_network():
     return f"Assumed, not measured: {1e6 * LATENCY:.0f} us for a message, {1e-9 * NETWORK:g} GB/s for a node, {COARSE} coarse unknowns a rank."
 
 
+PHASES = (("product", "product_ms"), ("waiting for halos", "halo_ms"), ("sub-solves", "precondition_ms"), ("orthogonalization", "orthogonalize_ms"), ("norms", "normalize_ms"))
+
+
+def table_of_scaling(records):
+    """Weak and strong scaling on GPUs: a line a run, with the share of every phase in the solve."""
+    lines = []
+    for sweep, grid in (("weak", "the same for each GPU"), ("strong", "one for all")):
+        for r in sorted((r for r in converged(records) if r.get("sweep") == sweep), key=lambda r: (r["method"].split(" on ")[1] != "cuda", r["method"], r["n"], r["ranks"])):
+            lines.append([grid, f"{1e-6 * r['n']:.2f}", f"{NAMES[r['impl']]} {r['method']}", r["ranks"], r["iterations"], short(r["setup_ms"]), short(r["solve_min_ms"]), short(step_ms(r)), short(r["apply_ms"])] +
+                         [f"{100 * r[key] / r['solve_min_ms']:.0f} %" for _, key in PHASES])
+    return table(["grid", "million unknowns", "sub-solver", "ranks", "steps", "set-up, ms", "solve, ms", "a step, ms", "one application, ms"] + [name for name, _ in PHASES], lines) if lines else ""
+
+
 def steps_plot(records):
     series = {WAYS[way]: [(r["ranks"], r["iterations"]) for r in of_sweep(records, "schwarz", "petsc", way)] for way in WAYS}
     return scatter_plot("Steps of GMRES(30), 1000 unknowns a rank", "ranks", "steps to 1e-8", {name: points for name, points in series.items() if points}, lines=True,
@@ -225,6 +238,8 @@ def petsc_section(records, name, save):
         text += "## Every matrix\n\n" + sub_solvers(records) + "\n"
     for title, made in (("Time of a step", table_of_steps(records)), ("Direct solves of a part", table_of_direct(records)), ("Steps with many ranks", table_of_schwarz(records))):
         text += f"## {title}\n\n{made}\n" if made else ""
+    if table_of_scaling(records):
+        text += "## On GPUs\n\n" + table_of_scaling(records) + "\n"
     text += save(f"{name}-steps", steps_plot(records))
     if prediction(records):
         text += f"## Predicted\n\n{sentence_of_network()}\n\n{table_of_prediction(records)}\n"
