@@ -155,4 +155,5 @@ const struct triangular_backend triangular_cpu = {cpu_read_pattern,
                                                   memory,
                                                   NULL,
                                                   solve,
-                                                  false};
+                                                  false,
+                                                  NULL};
