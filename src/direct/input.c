@@ -181,7 +181,7 @@ static uint64_t hash_words(const void *array, size_t bytes, uint64_t seed)
     enum { LANES = 4 };
     uint64_t lanes[LANES] = {seed, seed + 1, seed + 2, seed + 3}, words[LANES];
     const char *from = array;
-    for (size_t at = 0; at < bytes; at += sizeof words) {
+    for (size_t at = 0; from && at < bytes; at += sizeof words) {
         const size_t left = bytes - at;
         if (left < sizeof words) memset(words, 0, sizeof words);
         memcpy(words, from + at, left < sizeof words ? left : sizeof words);

@@ -1,6 +1,8 @@
 /* Whether there is memory for a factor, asked when its symbolic part knows how large it becomes. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,12 +12,14 @@
 static double free_of_system(void)
 {
     FILE *file = fopen("/proc/meminfo", "r");
+    static const char available[] = "MemAvailable:", swap[] = "SwapFree:";
     char line[128];
-    double kib, sum = 0;
+    double sum = 0;
     bool told = false;
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "MemAvailable: %lf", &kib) == 1) sum += kib, told = true;
-        else if (sscanf(line, "SwapFree: %lf", &kib) == 1) sum += kib;
+        const bool is_available = !strncmp(line, available, sizeof available - 1);
+        if (is_available) sum += strtod(line + sizeof available - 1, NULL), told = true;
+        else if (!strncmp(line, swap, sizeof swap - 1)) sum += strtod(line + sizeof swap - 1, NULL);
     }
     if (file) fclose(file);
     return told ? sum * 1024 : INFINITY;
@@ -25,12 +29,12 @@ static double free_of_system(void)
 static double free_of_limit(void)
 {
     struct rlimit limit;
-    long pages = 0;
+    char line[128];
     if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return INFINITY;
     FILE *file = fopen("/proc/self/statm", "r");
-    const bool told = file && fscanf(file, "%ld", &pages) == 1;
+    const bool told = file && fgets(line, sizeof line, file);
     if (file) fclose(file);
-    return told ? (double)limit.rlim_cur - (double)pages * (double)sysconf(_SC_PAGESIZE) : INFINITY;
+    return told ? (double)limit.rlim_cur - strtod(line, NULL) * (double)sysconf(_SC_PAGESIZE) : INFINITY; /* in pages */
 }
 
 trine_status factor_check_room(trine_factor F, double bytes)
