@@ -21,6 +21,13 @@ static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline double __dadd_rn(double a, double b) { return a + b; }
 static inline double __dsqrt_rn(double a) { return sqrt(a); }
 
+static inline unsigned long long atomicMax(unsigned long long *p, unsigned long long a)
+{
+    const unsigned long long before = *p;
+    if (before < a) *p = a;
+    return before;
+}
+
 #include "precond/cuda/adapt.cuh"
 #include "precond/cuda/graph.cuh"
 
@@ -260,8 +267,10 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
         missing_before[i + 1] = missing_before[i] + (int64_t)missing[i];
         extra_before[i + 1] = extra_before[i] + (int64_t)extra[i];
     }
+    unsigned long long longest = 0;
     std::vector<int64_t> counts(n + 1), extras(extra.begin(), extra.end());
-    for (int64_t i = 0; i <= n; i++) count_row{view, extras.data(), counts.data(), n}(i);
+    for (int64_t i = 0; i <= n; i++) count_row{view, extras.data(), counts.data(), &longest, n}(i);
+    CHECK((int64_t)longest == *std::max_element(counts.begin(), counts.end()));
     for (int64_t i = 0; i < n; i++) rows[i + 1] = rows[i] + counts[i];
     const size_t all = (size_t)missing_before[n];
     std::vector<int32_t> keys(all), sources(all), order(all), sorted(all);

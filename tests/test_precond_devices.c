@@ -252,6 +252,35 @@ static void incomplete_factors(void **state)
         }
 }
 
+/** A column with an entry in every row, and rows that are short: of the graph of A one row is long. */
+static void dense_column(void **state)
+{
+    static const trine_precond_options along_paths[] = {{.method = TRINE_PRECOND_ALG_TRI},
+                                                        {.method = TRINE_PRECOND_ALT_I, .m = 3},
+                                                        {.method = TRINE_PRECOND_MOS_D, .m = 3},
+                                                        {.method = TRINE_PRECOND_MOS_A, .m = 1},
+                                                        {.method = TRINE_PRECOND_MOS_A, .m = 3}};
+    enum { N = 3000, HUB = 1234 };
+    int64_t offsets[N + 1], nnz = 0;
+    int32_t columns[4 * N];
+    double values[4 * N];
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        offsets[i] = nnz;
+        for (int j = 0; j < N; j++) {
+            if (j != HUB && (j < i - 1 || j > i + 1)) continue;
+            columns[nnz] = j;
+            values[nnz] = (i == j ? 4 : j == HUB ? -0.2 : -1) * (1 + test_uniform(8, (uint64_t)nnz) / 2);
+            nnz++;
+        }
+    }
+    offsets[N] = nnz;
+    trine_matrix A;
+    OK(trine_matrix_csr(test_cpu(1), &A, TRINE_D, N, N, nnz, TRINE_HOST, 64, offsets, 32, columns, values));
+    for (size_t o = 0; o < sizeof along_paths / sizeof *along_paths; o++) compare(A, TRINE_D, &along_paths[o]);
+    trine_matrix_destroy(&A);
+}
+
 /** What is not definite, and a zero pivot, with the row, where a GPU factors. */
 static void bad_pivots(void **state)
 {
@@ -481,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_is_that_of_the_cpu),
                                        cmocka_unit_test(larger_matrices),
                                        cmocka_unit_test(incomplete_factors),
+                                       cmocka_unit_test(dense_column),
                                        cmocka_unit_test(bad_pivots),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(factors_alone),

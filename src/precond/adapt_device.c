@@ -95,7 +95,7 @@ trine_status precond_adapt_device_analyse(trine_precond p)
         TRY(GET(p, g->to[k].columns, most));
         TRY(get(p, most, size, &g->to[k].values));
     }
-    if (s->capacity > 1) TRY(precond_graph_of_any(p, most - n, s->longest, &d->graph));
+    if (s->capacity > 1) TRY(precond_graph_of_any(p, most - n, &d->graph));
 done:
     return status;
 }

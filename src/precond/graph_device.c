@@ -19,6 +19,7 @@ static trine_status make_lists(trine_precond p, int64_t most, struct precond_gra
     TRY(get(p, &g->bytes, n + 1, sizeof *l->missing, &l->missing));
     TRY(get(p, &g->bytes, n + 1, sizeof *l->extra, &l->extra));
     TRY(get(p, &g->bytes, n + 1, sizeof *l->rows, &l->rows));
+    TRY(get(p, &g->bytes, 1, sizeof *l->longest, &l->longest));
     TRY(get(p, &g->bytes, n, sizeof *l->filled, &l->filled));
     TRY(precond_device_graphs_of(p)->scratch(n, most, &l->scratch_bytes));
     TRY(get(p, &g->bytes, (int64_t)l->scratch_bytes, 1, &l->scratch));
@@ -51,9 +52,10 @@ done:
     return status;
 }
 
-/** Which entries of B have none opposite, sorted; *entries: of the graph. Synchronizes. */
+/** Which entries of B have none opposite, sorted; *entries and *longest: of the graph, and of a row of it.
+ *  Synchronizes. */
 static trine_status look_at(trine_precond p, const struct precond_device_rows *B, struct precond_graph *g,
-                            int64_t *entries)
+                            int64_t *entries, int64_t *longest)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
@@ -64,32 +66,33 @@ static trine_status look_at(trine_precond p, const struct precond_device_rows *B
     TRY(device->count(p, B, l, ctx->stream));
     TRY(trine_copy(ctx, &missing, TRINE_HOST, l->missing + n, TRINE_DEVICE, sizeof missing));
     TRY(trine_copy(ctx, entries, TRINE_HOST, l->rows + n, TRINE_DEVICE, sizeof *entries));
+    TRY(trine_copy(ctx, longest, TRINE_HOST, l->longest, TRINE_DEVICE, sizeof *longest));
     TRY(make_listed(p, l, missing));
     TRY(device->sort(p, B, l, missing, ctx->stream));
 done:
     return status;
 }
 
-trine_status precond_graph_of_A(trine_precond p, int64_t longest, struct precond_graph *g)
+trine_status precond_graph_of_A(trine_precond p, struct precond_graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     const int64_t n = p->base.n;
-    int64_t entries = 2 * p->nnz;
+    int64_t entries = 2 * p->nnz, longest = n;
     g->is_fixed = true;
     TRY(make_lists(p, p->nnz, g));
     if (ctx->is_tally) TRY(make_listed(p, &g->lists, p->nnz));
-    else TRY(look_at(p, &p->device->rows, g, &entries));
-    TRY(forest_create_open(ctx, &g->forest, p->base.dtype, n, entries, 2 * longest));
+    else TRY(look_at(p, &p->device->rows, g, &entries, &longest));
+    TRY(forest_create_open(ctx, &g->forest, p->base.dtype, n, entries, longest));
 done:
     return status;
 }
 
-trine_status precond_graph_of_any(trine_precond p, int64_t entries, int64_t longest, struct precond_graph *g)
+trine_status precond_graph_of_any(trine_precond p, int64_t entries, struct precond_graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(make_lists(p, entries, g));
-    TRY(forest_create_open(p->base.ctx, &g->forest, p->base.dtype, p->base.n, 2 * entries, 2 * longest));
+    TRY(forest_create_open(p->base.ctx, &g->forest, p->base.dtype, p->base.n, 2 * entries, p->base.n));
 done:
     return status;
 }
@@ -98,10 +101,10 @@ trine_status precond_fill_graph(trine_precond p, const struct precond_device_row
                                 const uint8_t *kept, struct precond_graph *g)
 {
     trine_status status = TRINE_SUCCESS;
-    const struct forest_graph *f = &g->forest->graph;
+    struct forest_graph *f = &g->forest->graph;
     const struct precond_device_graph graph = {f->begin, f->end, f->columns, f->weights};
     int64_t entries;
-    if (!g->is_fixed) TRY(look_at(p, B, g, &entries));
+    if (!g->is_fixed) TRY(look_at(p, B, g, &entries, &f->longest)); /* by which forests choose their kernels */
     TRY(precond_device_graphs_of(p)->merge[p->base.dtype](p, B, T, kept, &g->lists, &graph, p->base.ctx->stream));
     TRY(forest_open_is_filled(g->forest, p->base.ctx->stream));
 done:
@@ -111,7 +114,7 @@ done:
 void precond_free_graph(trine_precond p, struct precond_graph *g)
 {
     struct precond_device_lists *l = &g->lists;
-    void *arrays[] = {l->missing, l->extra, l->rows, l->filled, l->scratch};
+    void *arrays[] = {l->missing, l->extra, l->rows, l->longest, l->filled, l->scratch};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
     free_listed(p->base.ctx, l);
     trine_forest_destroy(&g->forest);

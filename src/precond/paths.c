@@ -170,7 +170,7 @@ static trine_status analyse_on_device(trine_precond p)
     struct paths_on_device *d = &s->device;
     const size_t n = (size_t)p->base.n, nnz = (size_t)p->nnz, size = trine_dtype_size(p->base.dtype);
     if (s->T) TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->T));
-    if (precond_has_forests(p->options.method)) TRY(precond_graph_of_A(p, s->longest, &d->graph));
+    if (precond_has_forests(p->options.method)) TRY(precond_graph_of_A(p, &d->graph));
     else
         for (int l = 0; n && l < s->capacity; l++) TRY(send_paths(p, l));
     if (p->options.method == TRINE_PRECOND_MOS_A && p->options.homogeneous)

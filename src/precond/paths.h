@@ -92,10 +92,10 @@ trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, tr
 /** Whether the factors are to end after number l, where `reached` follows `before`. */
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
 
-/** The forest of A, of which the GPU has the pattern; longest: of A's rows. Synchronizes. */
-trine_status precond_graph_of_A(trine_precond p, int64_t longest, struct precond_graph *g);
+/** The forest of A, of which the GPU has the pattern. Synchronizes. */
+trine_status precond_graph_of_A(trine_precond p, struct precond_graph *g);
 /** That of matrices with so many entries off the diagonal. */
-trine_status precond_graph_of_any(trine_precond p, int64_t entries, int64_t longest, struct precond_graph *g);
+trine_status precond_graph_of_any(trine_precond p, int64_t entries, struct precond_graph *g);
 /** The weights of diag(T)^-1 B without what is not kept. */
 trine_status precond_fill_graph(trine_precond p, const struct precond_device_rows *B, const void *T,
                                 const uint8_t *kept, struct precond_graph *g);

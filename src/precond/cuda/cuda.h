@@ -86,6 +86,7 @@ struct precond_device_graph {
 struct precond_device_lists {
     int64_t *missing, *extra, *rows; /* n + 1 prefix sums: of such entries of B's rows, of those that a row gets, of
                                         entries of the graph's rows */
+    int64_t *longest;                /* 1: entries of a row of the graph, at most */
     int32_t *filled;                 /* n */
     int32_t *keys[2], *sources[2];   /* `listed` each */
     int64_t listed;
@@ -132,7 +133,7 @@ extern const struct precond_device_adapt precond_cuda_adapt;
 struct precond_device_graphs {
     /** Bytes of scratch for n rows and `most` keys. */
     trine_status (*scratch)(int64_t n, int64_t most, size_t *bytes);
-    /** missing, extra and rows of B. */
+    /** missing, extra, rows and longest of B. */
     trine_status (*count)(trine_precond p, const struct precond_device_rows *B, const struct precond_device_lists *l,
                           void *stream);
     /** l->sorted; missing: of all rows, not more than listed. */

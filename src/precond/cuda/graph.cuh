@@ -65,10 +65,13 @@ struct count_row {
     rows_view B;
     const int64_t *extra;
     int64_t *rows;
+    unsigned long long *longest;
     int64_t n;
     __device__ void operator()(int64_t i) const
     {
         rows[i] = i < n ? B.end[i] - B.begin[i] - (B.find((int32_t)i, (int32_t)i) >= 0 ? 1 : 0) + extra[i] : 0;
+        const unsigned long long count = (unsigned long long)rows[i];
+        if (count > *(volatile unsigned long long *)longest) atomicMax(longest, count);
     }
 };
 struct list_missing {
