@@ -44,9 +44,8 @@ trine_status count(trine_precond p, const precond_device_rows *B, const precond_
                     count_missing{view_of(B), reinterpret_cast<unsigned long long *>(l->missing),
                                   reinterpret_cast<unsigned long long *>(l->extra)}));
     TRY(trine_device_fill_async(p->base.ctx, l->longest, 0, sizeof *l->longest, stream));
-    TRY(launch_each(
-        p, n + 1, stream,
-        count_row{view_of(B), l->extra, l->rows, reinterpret_cast<unsigned long long *>(l->longest), n}));
+    TRY(launch_each(p, n + 1, stream,
+                    count_row{view_of(B), l->extra, l->rows, reinterpret_cast<unsigned long long *>(l->longest), n}));
     {
         const device_scope scope(p->base.ctx);
         const gpuStream_t s = static_cast<gpuStream_t>(stream);
