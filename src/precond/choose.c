@@ -47,6 +47,7 @@ static trine_status measure_forest(trine_precond p, double *along)
     trine_context ctx = p->base.ctx;
     const trine_dtype t = p->base.dtype;
     const struct precond_rows rows = precond_rows_of(p);
+    p->measured_forest = true;
     trine_forest forest = NULL;
     trine_forest_coverage coverage;
     void *scaled = trine_host_alloc(ctx, p->nnz, trine_dtype_size(t)),

@@ -33,6 +33,7 @@ struct trine_precond_s {
     bool is_home;
 
     void *state;                     /* the method's own */
+    bool measured_forest;            /* to choose a method; told by trine_precond_memory */
     trine_precond_info info;         /* the method fills m, factor_entries and reason, the last two if it likes */
 
     /* What check says: of the last numeric, the first row */
