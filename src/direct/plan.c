@@ -373,7 +373,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_use(ctx, info.dtype, &chosen)));
+    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_use(ctx, info.dtype, &chosen), chosen.ops ? chosen.ops : TRINE_N));
     F->of_plan = true;
     solver_choose_library(F, &chosen);
     if (!factor_solves(F)) give_back_holes(F);
