@@ -118,7 +118,7 @@ static trine_matrix scaled_columns(trine_context ctx, trine_dtype t, int64_t n, 
     return whole;
 }
 
-/** Norms of A see its largest columns alone, those of A^T all of them: a factor may do for one and not for the other. */
+/** Norms of A see its largest columns alone, those of A^T all: a factor may do for one and not for the other. */
 static void transposed_solves_are_tried_by_themselves(void **state)
 {
     (void)state;
@@ -145,8 +145,8 @@ static void transposed_solves_are_tried_by_themselves(void **state)
                         solve(ctx, plan, t, ops[o], n, 1, TRINE_COLMAJOR, false, b, x);
                         const double error = backward_error(update ? B : A, ops[o], 1, x, b);
                         if (!(error < 100))
-                            print_error("system %d, n %lld, method %d, once %d, update %d, op %d: %g eps\n", k, (long long)n,
-                                        (int)lu[m], once, update, (int)ops[o], error);
+                            print_error("system %d, n %lld, method %d, once %d, update %d, op %d: %g eps\n", k,
+                                        (long long)n, (int)lu[m], once, update, (int)ops[o], error);
                         assert_true(error < 100);
                     }
                 }
