@@ -138,22 +138,24 @@ static trine_status check_options(const trine_direct_options *o)
     return TRINE_SUCCESS;
 }
 
-/** Backward error, in eps, of a solve for b = op(A) s with a random s. matrix: op(A); x: n elements in the plan's
- *  space. */
-static trine_status try_op(trine_direct D, trine_matrix matrix, trine_transpose op, uint32_t seed, void *s, void *b,
-                           void *x, double *error)
+/** Backward error, in eps, of a solve for b = op(A) s with a random s, or for b = s. matrix: op(A); x: n elements in
+ *  the plan's space. */
+static trine_status try_op(trine_direct D, trine_matrix matrix, trine_transpose op, uint32_t seed, bool multiply,
+                           void *s, void *b, void *x, double *error)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = (size_t)D->base.n * trine_dtype_size(D->base.dtype);
     const int64_t parts = D->base.n * (trine_dtype_is_complex(D->base.dtype) ? 2 : 1);
+    const double size = D->options.supernodal.single ? 1024 : 1; /* room in its range for right-hand sides of others */
     uint32_t state = seed;
     for (int64_t i = 0; i < parts; i++) {
         state = state * 1664525u + 1013904223u; /* Numerical Recipes */
-        const double u = (double)state / 2147483648.0 - 1;
+        const double u = size * ((double)state / 2147483648.0 - 1);
         if (trine_dtype_is_single(D->base.dtype)) ((float *)s)[i] = (float)u;
         else ((double *)s)[i] = u;
     }
-    TRY(trine_matrix_multiply(matrix, TRINE_N, NULL, s, NULL, b));
+    if (multiply) TRY(trine_matrix_multiply(matrix, TRINE_N, NULL, s, NULL, b));
+    else memcpy(b, s, bytes);
     TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
     const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
     TRY(solve_and_refine(D, (direct_work *)D->base.own_work, op, &X, &X, NULL));
@@ -166,12 +168,15 @@ done:
     return status;
 }
 
-/** The largest backward error, in eps, of solves for so many right-hand sides with each op that was announced; NaN if
- *  one is. */
-static trine_status try_solves(trine_direct D, int trials, double *error)
+enum trial_kinds { SOLUTIONS = 1, SOLUTIONS_AND_RHS = 2 };
+
+/** The largest backward error, in eps, of solves for so many random solutions (and right-hand sides) with each op that
+ *  was announced; NaN if one is. */
+static trine_status try_solves(trine_direct D, int trials, enum trial_kinds of, double *error)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = (size_t)D->base.n * trine_dtype_size(D->base.dtype);
+    const int kinds = of;
     trine_matrix turned = NULL;
     void *s = NULL, *b = NULL, *x = NULL;
     TRY(trine_alloc(D->base.ctx, TRINE_HOST, bytes, &s));
@@ -181,10 +186,10 @@ static trine_status try_solves(trine_direct D, int trials, double *error)
     for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
         if (!(D->sweeps.ops & op)) continue;
         if (op != TRINE_N) TRY(trine_matrix_transpose(D->A, &turned, op));
-        for (int k = 0; k < trials; k++) {
+        for (int k = 0; k < kinds * trials; k++) {
             double one;
-            TRY(try_op(D, turned ? turned : D->A, op, 1 + (uint32_t)k, s, b, x, &one));
-            if (!(one <= *error)) *error = one;
+            TRY(try_op(D, turned ? turned : D->A, op, 1 + (uint32_t)(k / kinds), k % kinds == 0, s, b, x, &one));
+            if (!(one <= *error) && !isnan(*error)) *error = one;
         }
         trine_matrix_destroy(&turned);
     }
@@ -212,7 +217,7 @@ static trine_status take_accurate(trine_direct D)
     double error = 0;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     while (D->A && sweeps_on_trial(&D->sweeps)) {
-        TRY(try_solves(D, 1, &error));
+        TRY(try_solves(D, 1, SOLUTIONS, &error));
         if (error <= most_error(D)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
     }
@@ -236,7 +241,7 @@ static trine_status take_refined(trine_direct D, bool *taken)
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     D->refine = 1;
     TRY(place_all_rows(D));
-    TRY(try_solves(D, REFINED_TRIALS, &error));
+    TRY(try_solves(D, REFINED_TRIALS, SOLUTIONS, &error));
     sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
     *taken = D->sweeps.supernodal && growth <= MOST_GROWTH && error <= MOST_REFINED;
     trine_log(D->base.ctx, 2,
@@ -268,7 +273,23 @@ static bool refinement_is_faster(trine_direct D)
     return substituted > 0 && growth <= MOST_GROWTH;
 }
 
-static trine_status set_up_sweeps(trine_direct D)
+/** Panels in single precision, whose solves may leave its range where the factor does not: NaN is no solution. */
+static trine_status check_range(trine_direct D)
+{
+    enum { FEW_ROWS = 500 }; /* of which chance decides what overflows */
+    trine_status status = TRINE_SUCCESS;
+    double error;
+    if (!D->options.supernodal.single || trine_dtype_is_single(D->base.dtype) || !D->sweeps.supernodal || !D->A)
+        return TRINE_SUCCESS;
+    TRY(try_solves(D, D->base.n < FEW_ROWS ? 8 : 2, SOLUTIONS_AND_RHS, &error));
+    if (!isfinite(error))
+        FAIL(TRINE_ERR_NO_CONVERGENCE,
+             "solves with panels in single precision leave its range: scale the matrix, or solve in double precision");
+done:
+    return status;
+}
+
+static trine_status make_sweeps(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
     bool refined = false;
@@ -280,6 +301,12 @@ static trine_status set_up_sweeps(trine_direct D)
     if (!refined) TRY(take_accurate(D));
 done:
     return status;
+}
+
+static trine_status set_up_sweeps(trine_direct D)
+{
+    const trine_status status = make_sweeps(D);
+    return status ? status : check_range(D);
 }
 
 /** Work arrays of orderings and factorizations leave holes in the heap. The arrays of a large factor's plan are mapped,
@@ -307,7 +334,7 @@ static trine_status set_up_cudss(trine_direct D)
     if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
         FAIL(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
     while (D->A) {
-        TRY(try_solves(D, TRIALS, &error));
+        TRY(try_solves(D, TRIALS, SOLUTIONS, &error));
         if (error <= most) break;
         if (!D->may_refine || D->refine == asked + MOST_STEPS)
             FAIL(TRINE_ERR_NO_CONVERGENCE, "cuDSS leaves backward errors of %.3g eps after %d steps of refinement",
