@@ -54,6 +54,24 @@ done:
     return status;
 }
 
+/** The inverse of a permutation, and a scale of permuted rows in the order of the rows. */
+static trine_status invert_permutation(trine_direct D, const int32_t *perm, const void *scale, int32_t **place,
+                                       void **there)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t size = trine_dtype_is_single(D->base.dtype) ? sizeof(float) : sizeof(double);
+    trine_free(D->base.ctx, TRINE_HOST, *there);
+    *there = NULL;
+    if (!*place) TRY(ALLOC(D->base.ctx, *place, D->base.n));
+    for (int64_t k = 0; k < D->base.n; k++) (*place)[perm[k]] = (int32_t)k;
+    if (!scale) goto done;
+    TRY(trine_alloc(D->base.ctx, TRINE_HOST, (size_t)D->base.n * size, there));
+    for (int64_t k = 0; k < D->base.n; k++)
+        memcpy((char *)*there + (size_t)perm[k] * size, (const char *)scale + (size_t)k * size, size);
+done:
+    return status;
+}
+
 static trine_status place_permutations(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
@@ -64,6 +82,10 @@ static trine_status place_permutations(trine_direct D)
     TRY(place(D, col_perm, (size_t)D->base.n * sizeof *col_perm, &D->col_perm));
     TRY(place_scale(D, row_scale, &D->row_scale));
     TRY(place_scale(D, col_scale, &D->col_scale));
+    if (D->space == TRINE_HOST && D->sweeps.max_nrhs > 1) {
+        TRY(invert_permutation(D, row_perm, D->row_scale, &D->row_place, &D->row_scale_there));
+        TRY(invert_permutation(D, col_perm, D->col_scale, &D->col_place, &D->col_scale_there));
+    }
 done:
     return status;
 }
@@ -370,6 +392,10 @@ static void release(struct trine_plan *plan)
     trine_free(ctx, D->space, D->col_perm);
     trine_free(ctx, D->space, D->row_scale);
     trine_free(ctx, D->space, D->col_scale);
+    trine_free(ctx, TRINE_HOST, D->row_place);
+    trine_free(ctx, TRINE_HOST, D->col_place);
+    trine_free(ctx, TRINE_HOST, D->row_scale_there);
+    trine_free(ctx, TRINE_HOST, D->col_scale_there);
     pthread_mutex_destroy(&D->sweeps.works.lock);
 }
 
