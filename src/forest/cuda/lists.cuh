@@ -136,7 +136,8 @@ __device__ strongest<R, C> list_part(const forest_graph &g, const forest_view &p
     }
     return best;
 }
-template <typename R, int C> __device__ void write_list(const forest_view &p, int32_t v, const strongest<R, C> &best)
+/** best: sorted entries. */
+template <int C, typename Entries> __device__ void write_list(const forest_view &p, int32_t v, const Entries &best)
 {
     int4 *list = reinterpret_cast<int4 *>(p.candidates + (int64_t)v * C);
 #pragma unroll
@@ -155,7 +156,7 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
         strongest<R, C> best;
         if (has_row) best = list_part<R, C>(g, p, (int32_t)i.row, i.lane, lanes);
         for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
-        if (has_row && i.lane == 0) write_list(p, (int32_t)i.row, best);
+        if (has_row && i.lane == 0) write_list<C>(p, (int32_t)i.row, best);
     }
 }
 template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
@@ -165,9 +166,77 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
     for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
         strongest<R, C> best = list_part<R, C>(g, p, v, (int)threadIdx.x, (int)FOREST_THREADS);
         merge_block(best);
-        if (threadIdx.x == 0) write_list(p, v, best);
+        if (threadIdx.x == 0) write_list<C>(p, v, best);
     });
 }
+
+/** A weight, positive or none, as an integer of the same order. */
+__device__ inline unsigned order_of(float w) { return w > 0 ? __float_as_uint(w) : 0; }
+__device__ inline unsigned long long order_of(double w)
+{
+    return w > 0 ? (unsigned long long)__double_as_longlong(w) : 0;
+}
+
+/** C entries of a row; column -1: none. Sorted by comparisons that do not depend on what is in them: lanes of a warp
+ *  have rows of their own, and would not take the same branches. */
+template <typename R, int C> struct batch {
+    static_assert(C == 4 || C == 8, "networks are of 4 and of 8");
+    decltype(order_of(R())) weight[C];
+    unsigned long long tie[C];
+    int32_t column[C];
+
+    __device__ void put(const forest_view &p, int32_t v, int j, R w, int32_t u)
+    {
+        weight[j] = order_of(w);
+        tie[j] = weight[j] ? forest_tie_number(p.ties, v, u) : 0;
+        column[j] = weight[j] ? u : -1;
+    }
+    __device__ static bool is_less(const batch &x, int i, const batch &y, int j)
+    {
+        return x.weight[i] < y.weight[j] || (x.weight[i] == y.weight[j] && x.tie[i] < y.tie[j]);
+    }
+    /** The stronger of i and j to place i. */
+    __device__ void compare(int i, int j)
+    {
+        if (!is_less(*this, i, *this, j)) return;
+        const auto w = weight[i];
+        const unsigned long long t = tie[i];
+        const int32_t u = column[i];
+        weight[i] = weight[j], tie[i] = tie[j], column[i] = column[j];
+        weight[j] = w, tie[j] = t, column[j] = u;
+    }
+    /** The strongest first (Batcher 1968, odd-even merge sort). */
+    __device__ void sort()
+    {
+#pragma unroll
+        for (int half = 0; half < C; half += 4) {
+            compare(half, half + 1), compare(half + 2, half + 3);
+            compare(half, half + 2), compare(half + 1, half + 3);
+            compare(half + 1, half + 2);
+        }
+        if constexpr (C == 8) {
+            compare(0, 4), compare(1, 5), compare(2, 6), compare(3, 7);
+            compare(2, 4), compare(3, 5);
+            compare(1, 2), compare(3, 4), compare(5, 6);
+        }
+    }
+    /** The C strongest of this one and another one, which are sorted. */
+    __device__ void merge(const batch &other)
+    {
+#pragma unroll
+        for (int i = 0; i < C; i++)
+            if (is_less(*this, i, other, C - 1 - i)) {
+                weight[i] = other.weight[C - 1 - i];
+                tie[i] = other.tie[C - 1 - i];
+                column[i] = other.column[C - 1 - i];
+            }
+#pragma unroll
+        for (int stride = C / 2; stride; stride /= 2) /* they rise and fall, or fall and rise */
+#pragma unroll
+            for (int i = 0; i < C; i++)
+                if (!(i & stride)) compare(i, i + stride);
+    }
+};
 
 /** The same where rows are alike: a warp copies the entries of its 32 rows, a tile at a time, and then a lane has a
  *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank. */
@@ -190,7 +259,9 @@ template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
         const int64_t begin = v < g.n ? g.begin[v] : 0, end = v < g.n ? g.end[v] : 0;
         const int last = (int)(g.n - first < 32 ? g.n - first : 32) - 1;
         const int64_t from = __shfl_sync(~0u, begin, 0), to = __shfl_sync(~0u, end, last);
-        strongest<R, C> best;
+        batch<R, C> best;
+#pragma unroll
+        for (int c = 0; c < C; c++) best.weight[c] = 0, best.tie[c] = 0, best.column[c] = -1;
         for (int64_t t = from; t < to; t += tile) {
             const int count = (int)(to - t < tile ? to - t : tile);
             for (int k = lane; k < count; k += 32 * AT_ONCE) {
@@ -209,11 +280,21 @@ template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
             __syncwarp();
             const int mine = (int)(begin > t ? begin - t < count ? begin - t : count : 0);
             const int stop = (int)(end > t ? end - t < count ? end - t : count : 0);
-            for (int k = mine; k < stop; k++)
-                consider(best, p, (int32_t)v, tile_weights[k + k / 32], tile_columns[k + k / 32]);
+            for (int k = mine; k < stop; k += C) {
+                batch<R, C> next;
+#pragma unroll
+                for (int c = 0; c < C; c++) {
+                    const int at = k + c + (k + c) / 32;
+                    const bool is_there = k + c < stop;
+                    next.put(p, (int32_t)v, c, is_there ? tile_weights[at] : R(0), is_there ? tile_columns[at] : -1);
+                }
+                next.sort();
+                if (k == begin - t) best = next;
+                else best.merge(next);
+            }
             __syncwarp();
         }
-        if (v < g.n) write_list(p, (int32_t)v, best);
+        if (v < g.n) write_list<C>(p, (int32_t)v, best);
     }
 }
 /** Lanes a row: some four entries for each. */
@@ -233,10 +314,13 @@ int tile_of(const forest_graph &g)
     return (int)(tile < LEAST ? LEAST : tile < MOST ? tile : MOST);
 }
 
-/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. */
+/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. Lists of 4 are enough for one factor where rows are
+ *  short, and for all where no row has more. */
 int candidates_of(const struct trine_forest_s *f, int n)
 {
-    return f->wants_candidates || n > 2 ? FOREST_CANDIDATES : 4;
+    constexpr int64_t LONG = 12; /* entries a row, in the mean */
+    const forest_graph &g = f->graph;
+    return g.longest > 4 && (f->wants_candidates || n > 2 || g.entries > LONG * g.n) ? FOREST_CANDIDATES : 4;
 }
 
 template <typename R, int C> void launch_tiles(trine_forest f, const forest_view &p, gpuStream_t stream)
