@@ -314,8 +314,8 @@ int tile_of(const forest_graph &g)
     return (int)(tile < LEAST ? LEAST : tile < MOST ? tile : MOST);
 }
 
-/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. Lists of 4 are enough for one factor where rows are
- *  short, and for all where no row has more. */
+/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. Lists of 4 are enough for one factor where rows
+ *  are short, and for all where no row has more. */
 int candidates_of(const struct trine_forest_s *f, int n)
 {
     constexpr int64_t LONG = 12; /* entries a row, in the mean */

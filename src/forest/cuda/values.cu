@@ -113,6 +113,11 @@ __global__ void begin_weights(forest_counts *counts)
 }
 __global__ void forget_candidates(forest_counts *counts) { counts->has_candidates = 0; }
 
+/** The weight of an edge that is in the forest. */
+template <typename R> __device__ void adjust(R &w, R omega)
+{
+    w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
+}
 template <typename R> struct scale {
     forest_graph g;
     forest_view p;
@@ -122,10 +127,8 @@ template <typename R> struct scale {
     {
         const int room = counts->has_candidates;
         if (room) forest_purge_candidates(&p, room, (int32_t)v, g.end[v] - g.begin[v]);
-        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++) {
-            R &w = static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])];
-            w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
-        }
+        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++)
+            adjust(static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])], omega);
     }
 };
 
@@ -142,12 +145,16 @@ template <typename T> struct extract {
     forest_view p;
     const T *values;
     T *a, *b, *c;
+    bool adjusts;                    /* weights of the forest's edges: times omega */
+    real_of<T> omega;
+    const forest_counts *counts;
 
     /** What is at place k of row v: its neighbours x and y, -1: none, are before and behind it. */
     __device__ void put(int64_t i, int64_t k, int32_t u, int32_t x, int32_t y) const
     {
-        if (u == x) a[i] = value_of(values, forest_place_at(&g, g.there, k));
-        if (u == y) c[i] = value_of(values, forest_place_at(&g, g.there, k));
+        if (u != x && u != y) return;
+        (u == x ? a : c)[i] = value_of(values, forest_place_at(&g, g.there, k));
+        if (adjusts) adjust(static_cast<real_of<T> *>(g.weights)[k], omega);
     }
     /** Row i of the bands, by the threads first, first + step, ... of a few. Entries are on their way together. */
     __device__ void row(int64_t i, int first, int step) const
@@ -162,6 +169,8 @@ template <typename T> struct extract {
             b[i] = value_of(values, forest_place_at(&g, g.diagonal, v));
             if (x < 0) a[i] = zero_of<T>();
             if (y < 0) c[i] = zero_of<T>();
+            const int room = adjusts ? counts->has_candidates : 0;
+            if (room) forest_purge_candidates(&p, room, v, end - begin);
         }
         if (x < 0 && y < 0) return;
         if (end - begin > LONG) {
@@ -300,7 +309,8 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
                   : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
-template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
+template <typename T>
+trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], const double *omega, void *stream)
 {
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const int64_t n = f->graph.n, entries = f->graph.entries;
@@ -309,7 +319,10 @@ template <typename T> trine_status extract_bands(trine_forest f, const void *val
                              static_cast<const T *>(values),
                              static_cast<T *>(bands[0]),
                              static_cast<T *>(bands[1]),
-                             static_cast<T *>(bands[2])};
+                             static_cast<T *>(bands[2]),
+                             omega != nullptr,
+                             omega ? static_cast<real_of<T>>(*omega) : real_of<T>(1),
+                             f->counts};
     if (entries <= 5 * n) extract_rows<T, 1><<<forest_blocks(n), FOREST_THREADS, 0, s>>>(body);
     else if (entries <= 10 * n) extract_rows<T, 2><<<forest_blocks(2 * n), FOREST_THREADS, 0, s>>>(body);
     else extract_rows<T, 8><<<forest_blocks(8 * n), FOREST_THREADS, 0, s>>>(body);
@@ -369,13 +382,18 @@ trine_status forest_cuda_scale(trine_forest f, double omega, void *stream)
     return launch_each(p.vertices, stream, scale<double>{f->graph, p, omega, f->counts});
 }
 
-trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream)
+trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                                 void *stream)
 {
     static constexpr decltype(&extract_bands<float>) table[] = {nullptr, extract_bands<float>, extract_bands<double>,
                                                                 extract_bands<complex_of<float>>,
                                                                 extract_bands<complex_of<double>>};
     const device_scope scope(f->ctx);
-    return table[f->dtype](f, values, bands, stream);
+    if (omega && *omega != 0) {
+        const trine_status status = forest_cuda_forget_candidates(f, stream);
+        if (status) return status;
+    }
+    return table[f->dtype](f, values, bands, omega, stream);
 }
 
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
