@@ -242,7 +242,7 @@ template <typename R, int C> struct batch {
  *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank. */
 constexpr int TILE_THREADS = 128, TILE_WARPS = TILE_THREADS / 32;
 __host__ __device__ constexpr int tile_room(int tile) { return tile + tile / 32; }
-template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
+template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS, C == 4 ? 6 : 4)
     list_by_tiles(const forest_graph g, const forest_view p, int tile, const forest_counts *counts)
 {
     constexpr int AT_ONCE = 8; /* entries of a lane that are on their way together */
