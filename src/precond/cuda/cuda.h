@@ -139,9 +139,10 @@ struct precond_device_graphs {
     /** l->sorted; missing: of all rows, not more than listed. */
     trine_status (*sort)(trine_precond p, const struct precond_device_rows *B, struct precond_device_lists *l,
                          int64_t missing, void *stream);
-    /** The graph of diag(T)^-1 B without what is not kept, as trine_forest_set_weights has it; T NULL: ones. */
+    /** The graph of diag(T)^-1 B without what is not kept, as trine_forest_set_weights has it; T NULL: ones. drops:
+     *  what is smaller than PRECOND_ROUNDING eps, as the CPU's drop_rounding. */
     trine_status (*merge[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *B, const void *T,
-                                       const uint8_t *kept, const struct precond_device_lists *l,
+                                       const uint8_t *kept, bool drops, const struct precond_device_lists *l,
                                        const struct precond_device_graph *g, void *stream);
 };
 extern const struct precond_device_graphs precond_cuda_graphs;
