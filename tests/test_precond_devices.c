@@ -386,6 +386,44 @@ static void dense_column(void **state)
     trine_matrix_destroy(&A);
 }
 
+/** What AUTO takes on a GPU, by sums that are made there. */
+static void choices(void **state)
+{
+    static const struct {
+        const char *spec;
+        trine_precond_method method;
+    } cases[] = {{"diagonal:n=20", TRINE_PRECOND_DIAGP1},      {"tridiag:n=300", TRINE_PRECOND_ALG_TRI},
+                 {"laplace2d:n=50", TRINE_PRECOND_ALT_I},      {"aniso2:n=40", TRINE_PRECOND_ALT_I},
+                 {"laplace3d27:n=10", TRINE_PRECOND_DIAGP1},   {"rotate7:n=30", TRINE_PRECOND_MOS_A},
+                 {"rotate7:n=30", TRINE_PRECOND_DIAGP1}}; /* the last with a zero on the diagonal */
+    enum { CASES = sizeof cases / sizeof *cases };
+    (void)state;
+    if (!test_is_to_do()) return;
+    if (!test_on_gpu()) skip();
+    for (int t = 0; t < 4; t++)
+        for (int k = 0; k < CASES; k++) {
+            trine_matrix A;
+            trine_precond_info info;
+            const int32_t *columns;
+            const void *values;
+            int64_t e = 0;
+            OK(trine_matrix_gallery(test_cpu(1), &A, cases[k].spec, all_dtypes[t]));
+            OK(trine_matrix_get_arrays(A, NULL, &columns, &values));
+            while (columns[e] != 0) e++;
+            if (k + 1 == CASES) put(all_dtypes[t], (void *)values, e, 0);
+            trine_precond p = new_plan(test_shared(2), A, &(trine_precond_options){.method = TRINE_PRECOND_AUTO});
+            OK(trine_precond_get_info(p, &info));
+            if (info.method != cases[k].method) {
+                print_error("%s, dtype %d: %s (%s)\n", cases[k].spec, (int)all_dtypes[t],
+                            trine_precond_method_name(info.method), info.reason);
+                fail();
+            }
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+            trine_precond_destroy(&p);
+            trine_matrix_destroy(&A);
+        }
+}
+
 /** What is not definite, and a zero pivot, with the row, where a GPU factors. */
 static void bad_pivots(void **state)
 {
@@ -616,6 +654,7 @@ int main(void)
                                        cmocka_unit_test(larger_matrices),
                                        cmocka_unit_test(incomplete_factors),
                                        cmocka_unit_test(dense_column),
+                                       cmocka_unit_test(choices),
                                        cmocka_unit_test(bad_pivots),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(factors_alone),

@@ -56,7 +56,6 @@ static int64_t path_from(const struct precond_factor *f, int64_t at)
 const struct precond_backend precond_cpu = {.gather = TABLE(gather),
                                             .diagonal = TABLE(diagonal),
                                             .sums = TABLE(sums),
-                                            .shares = TABLE(shares),
                                             .scale = TABLE(scale),
                                             .drop_rounding = TABLE(drop_rounding),
                                             .sweep = TABLE(sweep),
