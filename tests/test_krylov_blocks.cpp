@@ -71,7 +71,9 @@ template <typename T, int NV> void orthogonalize_by(basis_arguments a, int64_t n
     const bool as_one = together && a.items <= MOST_ITEMS;
     for (int phase = as_one ? NORMALIZE : PROJECT; phase <= NORMALIZE; phase++) {
         a.first = as_one ? PROJECT : phase, a.last = phase;
-        emulator::launch(as_one ? 1 : (int)a.items, shape<T, NV>::THREADS, [&a] { orthogonalize<T, NV>(a); });
+        /* one block with all items, or, where blocks of a column have no others to wait for, one with each */
+        const int blocks = as_one && a.chunks > 1 ? 1 : (int)a.items;
+        emulator::launch(blocks, shape<T, NV>::THREADS, [&a] { orthogonalize<T, NV>(a); });
     }
     orthogonalizations++;
 }

@@ -91,7 +91,7 @@ size_t counter_bytes(int64_t nrhs) { return meetings_at(nrhs) + op_padded((size_
 size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 {
     const int64_t of_programs = most_dots(sums) * chunk_count(plan->base.n),
-                  of_a_basis = (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
+                  of_a_basis = 2 * (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
     const int64_t of_steps = plan->parameters.method == TRINE_KRYLOV_CG ? 4 * MEETING_CHUNKS : 0; /* conjugate.cuh */
     const int64_t of_both = of_programs > of_a_basis ? of_programs : of_a_basis;
     return counter_bytes(nrhs) + (size_t)(nrhs * (of_both > of_steps ? of_both : of_steps)) * sizeof(krylov_sum);
