@@ -53,8 +53,8 @@ trine_status precond_make_forest_of(trine_precond p, const trine_forest_options 
     return status;
 }
 
-/** Replace AUTO by the method that analyse would take; *forest: if it looks at one to choose. */
-static trine_status choose(trine_context ctx, trine_matrix A, trine_precond_options *options, bool *forest)
+/** Replace AUTO by the method that analyse would take. */
+static trine_status choose(trine_context ctx, trine_matrix A, trine_precond_options *options)
 {
     trine_status status = TRINE_SUCCESS;
     trine_precond p = NULL;
@@ -63,26 +63,17 @@ static trine_status choose(trine_context ctx, trine_matrix A, trine_precond_opti
     p->given = A;
     TRY(precond_take_pattern(p, A));
     TRY(precond_choose(p, options));
-    *forest = p->measured_forest;
 done:
     trine_precond_destroy(&p);
     return status;
 }
 
-/** What the choice takes beside p, while p has no more than its pattern. */
-static trine_status count_choice(trine_precond p, bool forest)
+/** What the choice takes beside p. */
+static void count_choice(trine_precond p)
 {
-    trine_memory told = {0};
-    trine_status status = TRINE_SUCCESS;
-    if (forest) {
-        TRY(trine_forest_memory(p->base.ctx, p->matrix, NULL, &told));
-        told.host_kept = told.device_kept = 0;
-        told.host_peak += (p->nnz + p->base.n) * (int64_t)trine_dtype_size(p->base.dtype);
-    }
-    told.host_peak += 2 * p->base.n * (int64_t)sizeof(double);
-    trine_tally_add(p->base.ctx, &told, 0);
-done:
-    return status;
+    const trine_memory on_host = {.host_peak = 2 * p->base.n * (int64_t)sizeof(double)},
+                       on_gpu = {.device_peak = precond_choice_bytes(p)};
+    trine_tally_add(p->base.ctx, p->base.ctx->cuda ? &on_gpu : &on_host, 0);
 }
 
 enum { WORK_PART = 1024 }; /* more than any method's part of a work */
@@ -95,9 +86,8 @@ trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine
     REQUIRE(A, "A is NULL");
     REQUIRE(memory, "memory is NULL");
     trine_precond_options chosen = options ? *options : (trine_precond_options){0};
-    bool forest = false;
     trine_status status = precond_check_options(&chosen);
-    if (!status) status = choose(ctx, A, &chosen, &forest);
+    if (!status) status = choose(ctx, A, &chosen);
     if (status) return status;
     trine_tally_context tally;
     trine_precond p = NULL;
@@ -105,7 +95,7 @@ trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine
     trine_tally_begin(&tally, ctx);
     TRY(precond_new_plan(&tally.ctx, &p));
     TRY(precond_prepare(p, A, &chosen));
-    if (!options || options->method == TRINE_PRECOND_AUTO) TRY(count_choice(p, forest));
+    if (!options || options->method == TRINE_PRECOND_AUTO) count_choice(p);
     trine_tally_report(&tally, sizeof(struct precond_work) + WORK_PART, precond_work_bytes(p, p->options.max_nrhs),
                        memory);
     trine_matrix_get_info(A, &m);
