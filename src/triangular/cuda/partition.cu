@@ -375,8 +375,10 @@ trine_status take_patterns(maker *m, device_partition *out)
                                                   m->offsets + 1, m->stream)));
     TRY(arena_allocate(ctx, &out->patterns, [&](arena &s) {
         out->offsets = s.take<int64_t>(n + 1), out->middle = s.take<int64_t>(n);
-        out->columns = s.take<int32_t>(entries);
+        out->columns = s.take<int32_t>(entries), out->starts = s.take<int32_t>(m->n_groups);
     }));
+    for (int64_t g = 0; g < m->n_groups; g++) m->starts[g] = m->groups[g].start;
+    TRY(send(m, out->starts, m->starts, m->n_groups));
     TRY(arena_allocate(ctx, &scratch, [&](arena &s) {
         unsorted = s.take<int32_t>(entries);
         temporary = s.take<char>((int64_t)bytes);
@@ -548,7 +550,7 @@ void device_partition_memory(int64_t n, int64_t entries, triangular_bytes *devic
     constexpr int64_t SLACK = 32 * 256; /* of arrays in arenas */
     const int64_t state = n * (2 * sizeof(row_place) + 4 * 4 + sizeof(group_report) + 3 * 4 + 8) + (n + 1) * 16 +
                           ((int64_t)LARGE_TABLES * 4 << LARGE_BITS) + device_scan_bytes(n + 1) + SLACK,
-                  pools = 2 * 3 * entries * 4, pool = 3 * entries * 4, patterns = n * 16 + entries * 4 + SLACK,
+                  pools = 2 * 3 * entries * 4, pool = 3 * entries * 4, patterns = n * 20 + entries * 4 + SLACK,
                   sorting = entries * 4 + device_partition_sort_bytes(n, entries),
                   order = n * 4 + most_tasks(n, entries, part_of(TRINE_Z)) * 8 + SLACK,
                   ordering = n * 12 + device_triangle_sort_bytes(n, n) + SLACK;
