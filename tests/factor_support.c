@@ -78,8 +78,7 @@ struct factors incomplete_factors(const struct problem *A, double threshold, int
                 continue;
             }
             for (int64_t q = U.P.offsets[k] + 1; q < U.P.offsets[k + 1]; q++)
-                if (more != ZERO_FILL || in_row[U.P.indices[q]] == i + 1)
-                    row[U.P.indices[q]] -= row[k] * U.P.values[q];
+                if (more != ZERO_FILL || in_row[U.P.indices[q]] == i + 1) row[U.P.indices[q]] -= row[k] * U.P.values[q];
         }
         take_row(&L, row, 0, i, least, own[0] + beyond, sizes);
         add(&L, i, 1);

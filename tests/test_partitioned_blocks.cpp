@@ -367,7 +367,8 @@ void check_packing()
                 count = total, total += own;
             }
             std::vector<warp_task> slots((size_t)total * SLOTS, {-1, -1, -1, -2});
-            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), starts, blocks.data(), slots.data()); });
+            emulator::launch(segments, 32,
+                             [&] { pack_rows(how, n, offsets.data(), starts, blocks.data(), slots.data()); });
             int64_t next = 0;
             for (size_t k = 0; k < slots.size(); k++) {
                 const warp_task &t = slots[k];

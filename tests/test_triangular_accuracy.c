@@ -121,8 +121,8 @@ static void incomplete_factors_are_solved_accurately(void **state)
     check_factors(0, ZERO_FILL);
 }
 
-/** The generator itself: exact factors multiply to A, those of ILU(0) do so within A's pattern, incomplete ones have the
- *  entries that they may. */
+/** The generator itself: exact factors multiply to A, those of ILU(0) do so within A's pattern, incomplete ones have
+ *  the entries that they may. */
 static void the_generator_factors(void **state)
 {
     (void)state;

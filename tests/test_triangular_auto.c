@@ -293,8 +293,8 @@ static void count_groups(void *user, int level, const char *message)
     groups_made += levels && strstr(levels, " groups, ");
 }
 
-/** Steps of CG or GMRES on a grid with an exactly applied incomplete factorization, to a hundred eps; how many triangles
- *  have been put into groups. */
+/** Steps of CG or GMRES on a grid with an exactly applied incomplete factorization, to a hundred eps. groups_made: how
+ *  many triangles have been put into groups. */
 static int64_t steps_of(trine_context ctx, trine_dtype t, trine_precond_method method, int64_t applications,
                         double *residual)
 {

@@ -25,7 +25,7 @@ struct inverse_costs {
      * an entry of a group's longest row beyond so many, which has a warp for so long that it delays the group. */
     double next_step, next_byte, long_row;
     int64_t long_from;
-    int64_t least_value;              /* bytes: a smaller value costs as much, for the operand that comes with it */
+    int64_t least_value; /* bytes: a smaller value costs as much, for the operand that comes with it */
 };
 
 /** One kind of device. */
@@ -40,7 +40,7 @@ const struct device_costs *triangular_costs_of(trine_triangular plan);
 /** What partitioned inverses of one side are like. */
 struct inverse_extent { int64_t n, nnz, levels, steps, entries; /* nnz, entries: diagonal included */ };
 
-/** Seconds of a solve of the plan's max_nrhs right-hand sides in which rows wait for rows; chains: through registers. */
+/** Seconds of a solve, of max_nrhs right-hand sides, in which rows wait for rows; chains: through registers. */
 double costs_of_waiting(trine_triangular plan, bool chains, int64_t nnz, int64_t levels);
 /** Adds one side to a prediction. */
 void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, trine_triangular_prediction *p);

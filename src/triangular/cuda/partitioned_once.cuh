@@ -186,8 +186,7 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     /* Warps that are more than a step away ask for one value only, until it is there: all that are on the device asking
      * for all of theirs take more of L2's time than a step does. */
     const T *const gate = &a.x[(task.gate < 0 ? 0 : task.gate) * nrhs + j];
-    while (__any_sync(~0u, lane == 0 && task.gate >= 0 && is_missing(poll(gate))))
-        ;
+    while (__any_sync(~0u, lane == 0 && task.gate >= 0 && is_missing(poll(gate))));
     while (!__all_sync(~0u, written)) {
         next_batch();
         bool asks = missing != 0, found = false;
