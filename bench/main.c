@@ -54,6 +54,7 @@ enum {
     DEVICE_NAME,
     DETERMINISTIC,
     SOLVES_ONLY,
+    WALL_CLOCK,
     SWEEP
 };
 static const struct argp_option options[] = {
@@ -72,6 +73,7 @@ static const struct argp_option options[] = {
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
     {"solves-only", SOLVES_ONLY, NULL, 0, "analysis and value update run once, untimed", 0},
+    {"wall-clock", WALL_CLOCK, NULL, 0, "analyses are not timed on the device's clock besides", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
     {"device-name", DEVICE_NAME, "NAME", 0, "in records (default: h200, cpu-2t, ... from the device)", 0},
@@ -152,6 +154,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         require_words(state, &a->b.sweeps, "sweep", bench_sweep_names());
         break;
     case SOLVES_ONLY: a->b.solves_only = true; break;
+    case WALL_CLOCK: a->b.wall_clock = true; break;
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
     case DEVICE: a->device = value; break;
     case DEVICE_NAME: a->device_name = value; break;

@@ -23,13 +23,15 @@ int64_t partitioned_tasks_bytes(int64_t n, int64_t entries)
     return WAYS * (slots * (int64_t)sizeof(warp_task) + 256);
 }
 
-trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int64_t *offsets, partitioned_tasks *out)
+trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const device_partition *part,
+                                    partitioned_tasks *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t segments = segments_of(n);
     const packing ways[WAYS] = {ONE, FEW, MANY};
+    const group_starts starts = {part->starts, part->n_groups};
     int64_t total[WAYS] = {};
     arena counters = {};
     int32_t *on_device = nullptr, *counts = nullptr;
@@ -37,7 +39,8 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     if (!(counts = (int32_t *)trine_host_alloc(ctx, WAYS * segments, sizeof *counts))) return TRINE_ERR_MEMORY;
     TRY(arena_allocate(ctx, &counters, [&](arena &a) { on_device = a.take<int32_t>(WAYS * segments); }));
     for (int i = 0; i < WAYS; i++)
-        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments, nullptr);
+        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
+                                                         nullptr);
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_copy_async(ctx, counts, on_device, (size_t)(WAYS * segments) * sizeof *counts, stream));
     TRY(trine_device_synchronize(ctx, stream));
@@ -53,7 +56,7 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     }));
     for (int i = 0; i < WAYS; i++) {
         out->of[i].n_blocks = total[i];
-        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments,
+        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
                                                          out->of[i].slots);
     }
     TRY(GPU_LAUNCHED("the packing of rows"));
