@@ -64,7 +64,10 @@ typedef struct {
     bool reps_given;             /* by the command line */
     double max_seconds;          /* a timed loop ends after that (0: never), */
     int least_reps;              /* with at least this many calls */
-    FILE *table, *json;          /* json may be NULL */
+    double sample_ms;            /* suite spmv: a sample of products takes about so long; 0: its own length */
+    int turns;                   /* of programs that share a device: a file that the one whose turn it is locks; -1 */
+    FILE *table, *json;          /* json may be NULL, */
+    const char *json_path;       /* and this, or if it is no file */
     int failures;                /* records with status failed, so far */
 } bench;
 
@@ -130,6 +133,10 @@ void bench_end_programs(void);
 /** The same on the device's clock, with buffers allocated before: every call finds the memory of the one before it. */
 trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_call reset, void *self,
                                               bench_time *time);
+/** Wait until no other program with the same --turns uses the device, and let the next one go on. Without --turns they
+ *  do nothing; they do not nest. */
+trine_status bench_turn_begin(const bench *b);
+void bench_turn_end(const bench *b);
 /** Copy bandwidth of the context's memory, read + written bytes: 1 GiB (256 MiB on a CPU, all threads), median of
  *  20. */
 trine_status bench_copy_bandwidth(bench *b, double *gbs);

@@ -2,6 +2,7 @@
  * everything. */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ enum { N_SUITES = sizeof suites / sizeof *suites };
 
 typedef struct {
     const bench_suite *suite;
-    const char *device, *device_name, *json, *out;
+    const char *device, *device_name, *json, *out, *turns;
     bench b;
 } arguments;
 
@@ -55,7 +56,9 @@ enum {
     DETERMINISTIC,
     SOLVES_ONLY,
     WALL_CLOCK,
-    SWEEP
+    SWEEP,
+    SAMPLE,
+    TURNS
 };
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
@@ -68,10 +71,14 @@ static const struct argp_option options[] = {
     {"layout", LAYOUT, "LIST", 0, "rowmajor, colmajor: of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
     {"sweep", SWEEP, "LIST", 0,
-     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z) or, in suite spmv, creation, values, fused, few-entries, applications, operators or, in suite forest, proposition, scans, decomposition, paths, coverage, threads or, in suite precond, table17, histories, figure40, steps",
+     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z) or, in suite spmv, creation, values, fused, few-entries, applications, operators, tuning or, in suite forest, proposition, scans, decomposition, paths, coverage, threads or, in suite precond, table17, histories, figure40, steps",
      0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
+    {"sample", SAMPLE, "MS", 0, "suite spmv: products in a row, up to 300, take about so long (default 25)", 0},
+    {"turns", TURNS, "FILE", 0,
+     "suite spmv: programs with the same file use the device in turn, and read matrices and check results meanwhile",
+     0},
     {"solves-only", SOLVES_ONLY, NULL, 0, "analysis and value update run once, untimed", 0},
     {"wall-clock", WALL_CLOCK, NULL, 0, "analyses are not timed on the device's clock besides", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
@@ -144,6 +151,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->b.max_seconds = strtod(value, &end);
         if (!(a->b.max_seconds > 0) || *end) argp_error(state, "--max-seconds: \"%s\" is no positive number", value);
         break;
+    case SAMPLE:
+        a->b.sample_ms = strtod(value, &end);
+        if (!(a->b.sample_ms > 0) || *end) argp_error(state, "--sample: \"%s\" is no positive number", value);
+        break;
+    case TURNS: a->turns = value; break;
     case COPY:
         a->b.copy_mib = (int)strtol(value, &end, 10);
         if (a->b.copy_mib < 1 || a->b.copy_mib > 1 << 20 || *end)
@@ -235,21 +247,36 @@ static FILE *open_output(const char *path, const char *mode)
     return f;
 }
 
+static int open_turns(const char *path)
+{
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) {
+        fprintf(stderr, "trine-bench: cannot open %s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    return file;
+}
+
 int main(int argc, char **argv)
 {
-    arguments a = {.device = "auto", .b = {.reps = 50, .least_reps = 5, .programs = -1, .layout = TRINE_ROWMAJOR}};
+    arguments a = {.device = "auto",
+                   .b = {.reps = 50, .least_reps = 5, .programs = -1, .turns = -1, .layout = TRINE_ROWMAJOR}};
     bench *b = &a.b;
     trine_status status = TRINE_SUCCESS;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     b->table = a.out ? open_output(a.out, "w") : stdout;
     b->json = a.json ? open_output(a.json, "a") : NULL;
+    b->json_path = a.json && strcmp(a.json, "-") != 0 ? a.json : NULL;
+    b->turns = a.turns ? open_turns(a.turns) : -1;
 
     TRY(trine_context_create(&b->ctx, a.device));
     TRY(trine_context_get_info(b->ctx, &b->device));
     if (b->device.space == TRINE_DEVICE) TRY(trine_context_get_stream(b->ctx, &b->stream));
     name_device(b, a.device_name);
     if (b->device.space == TRINE_DEVICE) TRY(bench_device_open(b));
+    TRY(bench_turn_begin(b));
     TRY(bench_copy_bandwidth(b, &b->copy_gbs));
+    bench_turn_end(b);
     fprintf(b->table, "%s on %s (%s)%s%s, copy bandwidth %.0f GB/s, medians of %d\n", a.suite->name, b->device.name,
             b->device_name, b->device.fallback[0] ? ", " : "", b->device.fallback, b->copy_gbs, b->reps);
     TRY(a.suite->run(b));

@@ -1,8 +1,10 @@
 /* Timing: medians of many calls, and the copy bandwidth that results are put beside. */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
@@ -176,6 +178,18 @@ done:
 }
 
 /* ----------------------------------------------------------- other programs */
+
+trine_status bench_turn_begin(const bench *b)
+{
+    while (b->turns >= 0 && flock(b->turns, LOCK_EX) != 0)
+        if (errno != EINTR) return trine_fail(TRINE_ERR_IO, "cannot wait for a turn: %s", strerror(errno));
+    return TRINE_SUCCESS;
+}
+
+void bench_turn_end(const bench *b)
+{
+    if (b->turns >= 0) flock(b->turns, LOCK_UN);
+}
 
 static pid_t programs[64];
 static int n_programs;

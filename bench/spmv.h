@@ -113,5 +113,8 @@ bench_record spmv_record_begin(const spmv_problem *p, const spmv_solver *solver,
 
 /** GPU: from the creation of a semiring to its first result, with an empty cache and with what that left in it. */
 trine_status spmv_measure_creation(spmv_problem *p);
+/** GPU: trine_spmv_tune of the plain product ("product") or of a semiring of the library's, every combination a record.
+ *  choices: the file that the fastest is added to; NULL: none. */
+trine_status spmv_measure_tuning(const spmv_problem *p, const char *method, const char *choices);
 
 #endif

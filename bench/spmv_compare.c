@@ -148,7 +148,7 @@ static trine_status size_sample(bench *b, entry *e)
     b->reps = TRIAL;
     e->products = TRIAL;
     TRY(bench_measure(b, multiply_often, e, &time));
-    const double count = SAMPLE * TRIAL / (time.median > 0 ? time.median : 1e-6);
+    const double count = (b->sample_ms > 0 ? b->sample_ms : SAMPLE) * TRIAL / (time.median > 0 ? time.median : 1e-6);
     e->products = count < 1 ? 1 : count > PRODUCTS ? PRODUCTS : (int)count;
 done:
     b->reps = reps;

@@ -93,9 +93,11 @@ static trine_status place(bench *b, void *host, size_t bytes, void **placed)
     *placed = host;
     if (b->device.space == TRINE_HOST) return TRINE_SUCCESS;
     *placed = NULL;
+    TRY(bench_turn_begin(b));
     TRY(trine_alloc(b->ctx, b->device.space, bytes ? bytes : 1, placed));
     TRY(trine_copy(b->ctx, *placed, b->device.space, host, TRINE_HOST, bytes));
 done:
+    bench_turn_end(b);
     return status;
 }
 
@@ -209,8 +211,6 @@ trine_status spmv_problem_set(spmv_problem *p, int64_t nrhs, double alpha, doubl
     p->nrhs = nrhs, p->alpha = alpha, p->beta = beta;
     p->X = block_of(p->n_cols, nrhs, layout);
     p->Y = block_of(p->n_rows, nrhs, layout);
-    TRY(trine_alloc(b->ctx, space, vector_bytes(p, &p->X) + 1, &p->X.data));
-    TRY(trine_alloc(b->ctx, space, vector_bytes(p, &p->Y) + 1, &p->Y.data));
     TRY(bytes_of(b, 1, vector_bytes(p, &p->X), &p->host_x));
     TRY(bytes_of(b, 1, vector_bytes(p, &p->Y), &p->host_y));
     TRY(bytes_of(b, 1, vector_bytes(p, &p->Y), &p->found_y));
@@ -218,9 +218,13 @@ trine_status spmv_problem_set(spmv_problem *p, int64_t nrhs, double alpha, doubl
     TRY(ALLOC(b->ctx, p->scale, p->n_rows * nrhs));
     numbers[p->dtype].fill(p->host_x, p->n_cols * nrhs, 3);
     numbers[p->dtype].fill(p->host_y, p->n_rows * nrhs, 4);
-    TRY(trine_copy(b->ctx, p->X.data, space, p->host_x, TRINE_HOST, vector_bytes(p, &p->X)));
     numbers[p->dtype].multiply(p);
+    TRY(bench_turn_begin(b));
+    TRY(trine_alloc(b->ctx, space, vector_bytes(p, &p->X) + 1, &p->X.data));
+    TRY(trine_alloc(b->ctx, space, vector_bytes(p, &p->Y) + 1, &p->Y.data));
+    TRY(trine_copy(b->ctx, p->X.data, space, p->host_x, TRINE_HOST, vector_bytes(p, &p->X)));
 done:
+    bench_turn_end(b);
     return status;
 }
 

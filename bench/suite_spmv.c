@@ -55,15 +55,14 @@ static void add_methods(const bench *b, int64_t nrhs, spmv_list *list)
 /** Those of the device; several vectors: none that has one only. */
 static void add_peers(const bench *b, int64_t nrhs, spmv_list *list)
 {
-    static const char *const plain[] = {"default", "alg1", "alg2", "alg3"};
-    static const char *const preprocessed[] = {"default:preprocess", "alg1:preprocess", "alg2:preprocess",
-                                               "alg3:preprocess"};
+    static const char *const plain[] = {"alg1", "alg2", "alg3"}; /* its default is one of them */
+    static const char *const preprocessed[] = {"alg1:preprocess", "alg2:preprocess", "alg3:preprocess"};
     if (b->device.space == TRINE_HOST) {
         if (wants_peer(b, "mkl")) spmv_list_add(list, &spmv_mkl, nrhs == 1 ? "mv" : "mm");
         if (wants_peer(b, "openmp")) spmv_list_add(list, &spmv_loop, "loop");
         return;
     }
-    for (int k = 0; k < (nrhs == 1 ? 3 : 4) && wants_peer(b, "cusparse"); k++) {
+    for (int k = 0; k < (nrhs == 1 ? 2 : 3) && wants_peer(b, "cusparse"); k++) {
         if (nrhs == 1) spmv_list_add(list, &spmv_cusparse, plain[k]);
         spmv_list_add(list, &spmv_cusparse_preprocessed, preprocessed[k]);
     }
@@ -75,8 +74,13 @@ static void add_peers(const bench *b, int64_t nrhs, spmv_list *list)
 /** Vectors, and then all of the list. */
 static trine_status compare_with(spmv_problem *p, int64_t nrhs, double alpha, double beta, const spmv_list *list)
 {
-    const trine_status status = spmv_problem_set(p, nrhs, alpha, beta);
-    return status ? status : spmv_compare(p, list);
+    trine_status status = TRINE_SUCCESS;
+    TRY(spmv_problem_set(p, nrhs, alpha, beta));
+    TRY(bench_turn_begin(p->b));
+    TRY(spmv_compare(p, list));
+done:
+    bench_turn_end(p->b);
+    return status;
 }
 
 /** Plain products: one vector with general scalars and with beta = 0, several in every layout with beta = 0. */
@@ -157,9 +161,29 @@ static trine_status run_operators(spmv_problem *p, int64_t nrhs)
 /** How long a semiring takes to be there. In a process of its own NVRTC's loading is part of it. */
 static trine_status run_creation(spmv_problem *p, int64_t nrhs)
 {
+    trine_status status = TRINE_SUCCESS;
     if (p->b->device.space == TRINE_HOST) return TRINE_SUCCESS; /* nothing is compiled */
-    const trine_status status = spmv_problem_set(p, nrhs, 1, 0);
-    return status ? status : spmv_measure_creation(p);
+    TRY(spmv_problem_set(p, nrhs, 1, 0));
+    TRY(bench_turn_begin(p->b));
+    TRY(spmv_measure_creation(p));
+done:
+    bench_turn_end(p->b);
+    return status;
+}
+
+/** Choices go to a file beside the records. */
+static trine_status run_tuning(spmv_problem *p, int64_t nrhs)
+{
+    bench *b = p->b;
+    trine_status status = TRINE_SUCCESS;
+    char choices[4096];
+    if (b->device.space == TRINE_HOST) return TRINE_SUCCESS; /* there is nothing to tune */
+    snprintf(choices, sizeof choices, "%s.choices", b->json_path ? b->json_path : "");
+    TRY(spmv_problem_set(p, nrhs, 1, 0));
+    for (int k = 0; k < (b->methods.count ? b->methods.count : 1); k++)
+        TRY(spmv_measure_tuning(p, b->methods.count ? b->methods.item[k] : "product", b->json_path ? choices : NULL));
+done:
+    return status;
 }
 
 /* In this order: creation before anything has loaded NVRTC. */
@@ -175,6 +199,7 @@ static const sweep sweeps[] = {
     {.name = "few-entries", .matrices = "random:10000000:1000000", .dtypes = "s,d", .nrhs = "1", .run = run_products},
     {.name = "applications", .dtypes = "s", .nrhs = "1", .run = run_applications},
     {.name = "operators", .dtypes = "s,d", .nrhs = "1", .run = run_operators},
+    {.name = "tuning", .matrices = "laplace2d:n=1000", .dtypes = "s,d", .nrhs = "1", .run = run_tuning},
 };
 enum { N_SWEEPS = sizeof sweeps / sizeof *sweeps };
 

@@ -59,7 +59,7 @@ static const bench_sweep sweeps[] = {
 
 const char *bench_sweep_names(void)
 {
-    return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types|creation|values|fused|few-entries|applications|operators|proposition|scans|decomposition|paths|coverage|threads|table17|histories|figure40|steps";
+    return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types|creation|values|fused|few-entries|applications|operators|tuning|proposition|scans|decomposition|paths|coverage|threads|table17|histories|figure40|steps";
 }
 
 /* --------------------------------------------------------------- structure */

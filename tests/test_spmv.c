@@ -525,8 +525,10 @@ static guarded guard(trine_context ctx, const void *elements, int64_t count, siz
 /** Rows of X that are NaN or infinite though rows of op(A) read them: those come out so, and no others. */
 static bool is_poison(int64_t column) { return column % 151 == 40; }
 
-/** Products with whole numbers, which have no rounding. What no row reads of X is NaN or infinite as well. */
-static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, question q)
+/** Products with whole numbers, those of X times x_scale and those of Y times y_scale, powers of two: there is no
+ *  rounding. What no row reads of X is NaN or infinite as well. */
+static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, long double x_scale,
+                          long double y_scale, question q)
 {
     const size_t size = trine_dtype_size(t);
     const bool x_by_rows = q.x_layout == TRINE_ROWMAJOR, y_by_rows = q.y_layout == TRINE_ROWMAJOR;
@@ -538,7 +540,7 @@ static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, con
     for (int64_t k = 0; k < x_count; k++) {
         wide v = rintl(7 * creall(random_element(t, 900, (uint64_t)k)));
         __imag__ v = rintl(7 * cimagl(random_element(t, 900, (uint64_t)k)));
-        x[k] = v;
+        x[k] = x_scale * v;
         put(t, given, k, k % 2 ? NAN : INFINITY);
     }
     for (int64_t k = 0; k < A->nnz; k++)
@@ -546,7 +548,7 @@ static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, con
             const int64_t place = x_by_rows ? A->columns[k] * x_ld + j : A->columns[k] + j * x_ld;
             if (!is_poison(A->columns[k])) put(t, given, place, x[place]);
         }
-    for (int64_t k = 0; k < y_count; k++) put(t, old, k, *q.beta == 0 ? NAN : (wide)(k % 19));
+    for (int64_t k = 0; k < y_count; k++) put(t, old, k, *q.beta == 0 ? NAN : (wide)(y_scale * (k % 19)));
     put(t, alpha, 0, *q.alpha);
     put(t, beta, 0, *q.beta);
     const guarded gx = guard(ctx, given, x_count, size), gy = guard(ctx, old, y_count, size);
@@ -565,7 +567,7 @@ static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, con
                 sum += A->values[k] * x[x_by_rows ? A->columns[k] * x_ld + j : A->columns[k] + j * x_ld];
                 poisoned |= is_poison(A->columns[k]);
             }
-            const wide exact = *q.alpha * sum + (*q.beta == 0 ? 0 : *q.beta * (wide)(place % 19)),
+            const wide exact = *q.alpha * sum + (*q.beta == 0 ? 0 : *q.beta * (wide)(y_scale * (place % 19))),
                        found = get(t, all + size, place);
             const bool is_finite = isfinite(creall(found)) && isfinite(cimagl(found));
             if (poisoned ? is_finite : found != exact)
@@ -579,15 +581,18 @@ static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, con
     free(x), free(given), free(old), free(all);
 }
 
-static void check_hostile_matrix(trine_context ctx, uint64_t seed, trine_dtype t)
+/** Values times 2^exponent, X times 2^(exponent / 3 the other way). */
+static void check_hostile_matrix(trine_context ctx, uint64_t seed, trine_dtype t, int exponent,
+                                 trine_spmv_options options)
 {
     static wide two = 2, minus = -3, zero = 0;
+    const long double scale = ldexpl(1, exponent), x_scale = ldexpl(1, -exponent / 3);
     static const int64_t vectors[] = {1, 2, 7, 16, 33};
     rows A = hostile_rows(seed, t), op_A[3];
     const size_t size = trine_dtype_size(t);
     char *values = malloc((size_t)A.nnz * size);
     int32_t *offsets = malloc((size_t)(A.n_rows + 1) * sizeof *offsets);
-    for (int64_t k = 0; k < A.nnz; k++) put(t, values, k, A.values[k]);
+    for (int64_t k = 0; k < A.nnz; k++) put(t, values, k, A.values[k] *= scale);
     for (int64_t i = 0; i <= A.n_rows; i++) offsets[i] = (int32_t)A.offsets[i];
     const bool is_32 = seed % 2;
     const guarded go = is_32 ? guard(ctx, offsets, A.n_rows + 1, 4) : guard(ctx, A.offsets, A.n_rows + 1, 8),
@@ -596,7 +601,8 @@ static void check_hostile_matrix(trine_context ctx, uint64_t seed, trine_dtype t
     trine_spmv plan;
     OK(trine_matrix_csr(ctx, &M, t, A.n_rows, A.n_cols, A.nnz, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST,
                         is_32 ? 32 : 64, go.first, 32, gc.first, gv.first));
-    OK(trine_spmv_analyse(ctx, &plan, M, &(trine_spmv_options){.ops = every_op, .max_nrhs = 33}));
+    options.ops = every_op, options.max_nrhs = 33;
+    OK(trine_spmv_analyse(ctx, &plan, M, &options));
     OK(trine_spmv_numeric(plan, TRINE_DEVICE, NULL, NULL));
     for (int op = 0; op < 3; op++) {
         op_A[op] = transposed(&A, all_ops[op]);
@@ -608,7 +614,7 @@ static void check_hostile_matrix(trine_context ctx, uint64_t seed, trine_dtype t
                                 .y_layout = k & 8 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
                                 .alpha = &two,
                                 .beta = k & 1 ? &minus : &zero};
-            check_hostile(ctx, plan, t, &op_A[op], q);
+            check_hostile(ctx, plan, t, &op_A[op], x_scale, x_scale * scale, q);
         }
         free_rows(&op_A[op]);
     }
@@ -625,7 +631,32 @@ static void what_no_row_reads_may_be_anything(void **state)
     trine_context ctx = test_context();
     for (uint64_t seed = 1500; seed < 1504; seed++)
         for (int t = 0; t < 4; t++)
-            if (test_is_to_do()) check_hostile_matrix(ctx, seed, all_dtypes[t]);
+            if (test_is_to_do()) check_hostile_matrix(ctx, seed, all_dtypes[t], 0, (trine_spmv_options){0});
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Values near 1e30 and 1e-30 in single, 1e200 and 1e-200 in double precision, by any method with blocks of any size.
+ *  TRINE_TEST_SEED: other matrices and options. */
+static void powers_of_two_pass_through(void **state)
+{
+    (void)state;
+    static const trine_spmv_reduction reductions[] = {TRINE_REDUCTION_AUTO, TRINE_REDUCTION_ROWS,
+                                                      TRINE_REDUCTION_WARPS};
+    const char *given = getenv("TRINE_TEST_SEED");
+    const uint64_t first = given ? strtoull(given, NULL, 10) : 2000;
+    trine_context ctx = test_context();
+    for (uint64_t seed = first; seed < first + 6; seed++)
+        for (int t = 0; t < 4; t++) {
+            const bool is_single = all_dtypes[t] == TRINE_S || all_dtypes[t] == TRINE_C;
+            const int exponent = (seed % 2 ? 1 : -1) * (is_single ? 99 : 666);
+            const trine_spmv_options options = {
+                .method = (trine_spmv_method)(4 * test_uniform(seed, 1)),
+                .no_preprocess = test_uniform(seed, 2) < 0.3,
+                .tune = {.reduction = reductions[(int)(3 * test_uniform(seed, 3))],
+                         .entries_per_block = (int64_t)(3000 * test_uniform(seed, 4) * test_uniform(seed, 5)),
+                         .row_weight = (int)(4 * test_uniform(seed, 6)) - 1}};
+            if (test_is_to_do()) check_hostile_matrix(ctx, seed, all_dtypes[t], exponent, options);
+        }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -642,6 +673,7 @@ int main(void)
         cmocka_unit_test(every_scheme_and_reduction_is_right),
         cmocka_unit_test(long_rows_keep_their_digits),
         cmocka_unit_test(what_no_row_reads_may_be_anything),
+        cmocka_unit_test(powers_of_two_pass_through),
     };
     return TEST_MAIN(tests);
 }

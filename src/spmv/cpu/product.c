@@ -21,7 +21,7 @@ typedef float narrow_d;
 typedef float complex narrow_c;
 typedef float complex narrow_z;
 
-enum { ENTRIES_AHEAD = 16 }; /* whose rows of X are fetched */
+enum { ENTRIES_AHEAD = 16, X_IN_CACHE = 8 << 20 }; /* whose rows of X are fetched; bytes of an X that is not fetched */
 
 enum stored_as { AS_IS, AS_NARROW, AS_HALF };
 

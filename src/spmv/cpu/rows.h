@@ -54,6 +54,7 @@ struct rows {
     int64_t nrhs, x_row, x_col, y_row, y_col;
     double alpha[2], beta[2];
     int64_t entries; /* of all rows: so many columns can be read */
+    bool is_far; /* x is no array that a cache holds */
     const cpu_run *runs; /* NULL: of the rows nothing is known */
     int64_t runs_row; /* that the first run begins with; not after `begin` */
 };

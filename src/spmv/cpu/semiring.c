@@ -9,7 +9,7 @@
 #include "spmv/semiring.h"
 
 enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 1024, MOST_GRAIN = 1 << 16 };
-enum { BATCH = 8, AHEAD = 512 }; /* entries: multiplied before any is added; prefetched */
+enum { AHEAD = 512 }; /* entries prefetched */
 
 struct product {
     const trine_semiring_source *source;
@@ -64,38 +64,43 @@ static struct reducer reducer_of(const struct product *p)
                             .is_plain = !s->cpu.lift && !p->side->position_bits};
 }
 
-/** to[j] := the accumulator of entry k + j, for n of them. */
-static inline void take_entries(const struct reducer *r, int64_t row, int64_t k, int n, struct object *to)
+/** to := the accumulator of entry k. */
+static inline void take_entry(const struct reducer *r, bool is_plain, int64_t row, int64_t k, struct object *to)
 {
-    struct object product;
-    if (r->is_plain) {
-        for (int j = 0; j < n; j++) r->multiply(r->args, r->values, r->x, k + j, row, r->columns[k + j], to[j].bytes);
+    if (is_plain) {
+        r->multiply(r->args, r->values, r->x, k, row, r->columns[k], to->bytes);
         return;
     }
-    for (int j = 0; j < n; j++) {
-        const int64_t nz = position_at(r->side, k + j);
-        r->multiply(r->args, r->values, r->x, nz, row, r->columns[k + j], r->lift ? product.bytes : to[j].bytes);
-        if (r->lift) r->lift(r->args, product.bytes, to[j].bytes);
-    }
+    struct object product;
+    r->multiply(r->args, r->values, r->x, position_at(r->side, k), row, r->columns[k],
+                r->lift ? product.bytes : to->bytes);
+    if (r->lift) r->lift(r->args, product.bytes, to->bytes);
 }
 
-/** all[0] := that of the entries begin <= k < end of a row, at least one; `all` has room for BATCH + 1. The entries of
- *  a batch are added in pairs, the pairs in pairs, and then to those before: an addition waits for the one before it,
- *  and for its accumulator to come from memory. */
+/** all[0] := that of the entries begin <= k < end of a row, at least one; all[1] and all[2] are room. Two entries are
+ *  added before they are added to those before: an addition waits for the one before it, and for its accumulator to
+ *  come from memory. */
+static inline void reduce_by_entries(struct reducer r, bool is_plain, int64_t row, int64_t begin, int64_t end,
+                                     struct object *all)
+{
+    int64_t k = begin + 1;
+    take_entry(&r, is_plain, row, begin, &all[0]);
+    for (; k + 1 < end; k += 2) {
+        take_entry(&r, is_plain, row, k, &all[1]);
+        take_entry(&r, is_plain, row, k + 1, &all[2]);
+        r.add(r.args, all[1].bytes, all[2].bytes);
+        r.add(r.args, all[0].bytes, all[1].bytes);
+    }
+    if (k == end) return;
+    take_entry(&r, is_plain, row, k, &all[1]);
+    r.add(r.args, all[0].bytes, all[1].bytes);
+}
+
 static inline void reduce_entries(const struct reducer *r, int64_t row, int64_t begin, int64_t end, struct object *all)
 {
-    if (r->reduce) {
-        r->reduce(r->args, r->values, r->x, r->columns, row, begin, end, all[0].bytes);
-        return;
-    }
-    for (int64_t k = begin; k < end; k += BATCH) {
-        const int n = end - k < BATCH ? (int)(end - k) : BATCH;
-        struct object *const batch = &all[k > begin];
-        take_entries(r, row, k, n, batch);
-        for (int step = 1; step < n; step *= 2)
-            for (int j = 0; j + step < n; j += 2 * step) r->add(r->args, batch[j].bytes, batch[j + step].bytes);
-        if (k > begin) r->add(r->args, all[0].bytes, batch[0].bytes);
-    }
+    if (r->reduce) r->reduce(r->args, r->values, r->x, r->columns, row, begin, end, all[0].bytes);
+    else if (r->is_plain) reduce_by_entries(*r, true, row, begin, end, all);
+    else reduce_by_entries(*r, false, row, begin, end, all);
 }
 
 /** The first row that begins at `work` rows and entries from the first one on, or later. */
@@ -134,7 +139,7 @@ static void run_chunk(void *user, int64_t begin, int64_t end, int me)
     const int64_t last = find_row(p, end);
     const char *values = p->side->position_bits ? NULL : p->values;
     const size_t value_size = p->source->value.size;
-    struct object all[BATCH + 1];
+    struct object all[3];
     int64_t row = find_row(p, begin);
     char *y = p->y + (size_t)row * size;
     (void)me;
@@ -158,7 +163,7 @@ static void run_parts(void *user, int64_t begin, int64_t end, int me)
     const struct product *p = user;
     const struct reducer r = reducer_of(p);
     const int64_t count = p->end - p->begin;
-    struct object all[BATCH + 1];
+    struct object all[3];
     (void)me;
     for (int64_t k = begin; k < end; k++) {
         reduce_entries(&r, p->row, p->begin + count * k / PARTS, p->begin + count * (k + 1) / PARTS, all);

@@ -84,7 +84,7 @@ trine_status spmv_cuda_tune(trine_spmv plan, trine_semiring semiring, const void
         tried.tune.reduction = (trine_spmv_reduction)(TRINE_REDUCTION_RAKING + k / 4 % 4);
         tried.tune.entries_per_block = (int64_t)(shares[k % 4] * tried.tune.block * tried.tune.tile);
         TRY(try_options(plan, &tried, p, &time));
-        trine_log(ctx, 2, "spmv: block %d, tile %d, %s, %lld entries a block: %.3g us", tried.tune.block,
+        trine_log(ctx, 2, "spmv: block %d, tile %d, %s, %lld entries a block: %.4g us", tried.tune.block,
                   tried.tune.tile, trine_spmv_reduction_name(tried.tune.reduction),
                   (long long)tried.tune.entries_per_block, 1e3 * time / REPETITIONS);
         if (k == 0 || time < least) least = time, best = tried;
@@ -95,7 +95,7 @@ trine_status spmv_cuda_tune(trine_spmv plan, trine_semiring semiring, const void
             tried.tune = {};
             tried.tune.reduction = (trine_spmv_reduction)k;
             TRY(try_options(plan, &tried, p, &time));
-            trine_log(ctx, 2, "spmv: %s: %.3g us", trine_spmv_reduction_name(tried.tune.reduction),
+            trine_log(ctx, 2, "spmv: %s: %.4g us", trine_spmv_reduction_name(tried.tune.reduction),
                       1e3 * time / REPETITIONS);
             tried.tune.block = SPMV_CUDA_ROWS_BLOCK, tried.tune.tile = SPMV_CUDA_ROWS_TILE; /* for the choice's text */
             if (time < least) least = time, best = tried;
