@@ -156,8 +156,8 @@ typedef enum {
                           why */
     TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
                                 are inverted (on a GPU), a trial solve with each op at set-up decides: with a backward
-                                error above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
-                                then nothing at all; info.reason says so */
+                                error above 10 eps (LU: 4) nothing is inverted in triangles that had some panels
+                                inverted, then nothing at all; info.reason says so */
     TRINE_SOLVER_GENERAL, /* trine_triangular on the factor's entries */
     TRINE_SOLVER_LIBRARY /* that of the library which factored: for few solves with one factor, which do not pay for
                             plans of triangles. On a CPU in double precision by CHOLMOD, KLU and UMFPACK, one solve at
