@@ -203,6 +203,8 @@ trine_status factor_column_order(trine_factor F, trine_ordering which, int32_t *
 int factor_ascending(const void *a, const void *b);
 /** TRINE_ERR_MEMORY if a factor of so many bytes, and of F->count.entries, is more than there is room for (room.c). */
 trine_status factor_check_room(trine_factor F, double bytes);
+/** What a factorization takes at most, in the log: as a warning where that is more than there is. */
+void factor_tell_room(trine_factor F, double bytes);
 /** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). Looked at once. */
 trine_status factor_check_structural_rank(trine_factor F);
 /** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */
