@@ -29,7 +29,7 @@ struct trine_precond_s {
 
     /* On a GPU: A there, if numeric runs there. What the host has is then brought home when it is asked for. */
     struct precond_device_matrix *device; /* NULL: numeric runs on the host */
-    struct precond_device_matrix *looked; /* what a choice of the method has made for itself, while analyse runs */
+    struct precond_device_matrix *looked; /* what a choice of the method has made, while analyse runs */
     pthread_mutex_t home_lock;       /* of is_home, and of bringing home */
     bool is_home;
 
