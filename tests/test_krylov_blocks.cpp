@@ -176,8 +176,8 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run,       orthogonalize_all, conjugate_all,
-                                        step,          find_rows, look,              &recorder};
+const struct krylov_backend emulated = {scratch_bytes, run,  orthogonalize_all, conjugate_all, step,
+                                        find_rows,     look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 
@@ -259,7 +259,8 @@ struct tridiagonal {
         for (int64_t i = 0; i < n; i++) {
             offsets.push_back((int32_t)columns.size());
             for (int64_t j = i ? i - 1 : 0; j <= i + 1 && j < n; j++) {
-                put(t, values, (int64_t)columns.size(), i == j ? number(3 + (double)(i % 3)) : number(-1, (double)(j - i) / 2));
+                put(t, values, (int64_t)columns.size(),
+                    i == j ? number(3 + (double)(i % 3)) : number(-1, (double)(j - i) / 2));
                 columns.push_back((int32_t)j);
             }
         }

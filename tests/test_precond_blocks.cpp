@@ -288,8 +288,7 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     std::vector<R> weights(rows[n]);
     for (int64_t at = 0; at < n * GRAPH_LANES; at++)
         merge_row<T>{view,          B.values.data(), d.data(),   nullptr,        extra_before.data(), rows.data(),
-                     sorted.data(), begin.data(),    end.data(), columns.data(), weights.data(),
-                     least}(at);
+                     sorted.data(), begin.data(),    end.data(), columns.data(), weights.data(),      least}(at);
     for (int64_t i = 0; i < n; i++) {
         CHECK(end[i] - begin[i] == (int64_t)expected[i].size());
         int64_t k = begin[i];

@@ -29,7 +29,7 @@ struct trine_precond_s {
 
     /* On a GPU: A there, if numeric runs there. What the host has is then brought home when it is asked for. */
     struct precond_device_matrix *device; /* NULL: numeric runs on the host */
-    struct precond_device_matrix *looked; /* what a choice of the method has made for itself, while analyse runs */
+    struct precond_device_matrix *looked; /* what a choice of the method has made, while analyse runs */
     pthread_mutex_t home_lock;       /* of is_home, and of bringing home */
     bool is_home;
 
@@ -46,8 +46,8 @@ struct trine_precond_s {
  *  products like B^H B leave there. It is dropped; a larger one makes the pivot NaN. */
 enum { PRECOND_MOST_ROUNDING = 32 };
 
-/** Where terms of an entry of B_l of MOS_A cancel, rounding errors are left, which are no edges of its forest: others on
- *  a GPU than on a CPU. Entries of diagp1(B_l)^-1 B_l below so many eps are none. */
+/** Where terms of an entry of B_l of MOS_A cancel, rounding errors are left, which are no edges of its forest: a GPU
+ *  has others than a CPU. Entries of diagp1(B_l)^-1 B_l below so many eps are none. */
 enum { PRECOND_ROUNDING = 64 };
 
 /** Note that the pivot of a row is of no use; the first row stays. For one thread at a time. */

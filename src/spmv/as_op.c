@@ -26,7 +26,7 @@ bool spmv_rows_of(trine_op op, struct spmv_rows *rows)
     if (!op || op->kind != &product_kind) return false;
     const struct trine_spmv_s *plan = (const struct trine_spmv_s *)op->plan;
     const struct spmv_side *side = &plan->side[SPMV_N];
-    *rows = (struct spmv_rows){plan->n_rows, plan->nnz, side->longest_row, side->offset_bits,
+    *rows = (struct spmv_rows){plan->n_rows,  plan->nnz,     side->longest_row, side->offset_bits,
                                side->offsets, side->columns, plan->values};
     return side->announced && plan->n_rows == plan->n_cols && !side->position_bits && plan->values &&
            plan->stored == plan->base.dtype;

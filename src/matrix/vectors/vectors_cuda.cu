@@ -34,8 +34,8 @@ template <typename T> __global__ void permute_rows(vectors_move m, bool by_colum
 
 constexpr int MOVE_THREADS = 256, MOVE_ROWS = 4;
 
-/** Columns without gaps, MOVE_ROWS rows a thread: with one, two loads of which the second needs the first are too little
- *  in flight. */
+/** Columns without gaps, MOVE_ROWS rows a thread: with one, two loads of which the second needs the first are too
+ *  little in flight. */
 template <typename T> __global__ void __launch_bounds__(MOVE_THREADS) permute_columns(vectors_move m)
 {
     const int64_t first = blockIdx.x * (int64_t)(MOVE_THREADS * MOVE_ROWS) + threadIdx.x;
