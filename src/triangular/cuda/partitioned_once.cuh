@@ -289,14 +289,15 @@ template <typename T> __device__ inline double size_as_double(T a)
     else return fabs((double)a);
 }
 
-/** b := T times the pseudorandom solution, by position; no value of x there yet. */
+/** b := T times the pseudorandom solution, or the pseudorandom numbers themselves, by position; no value of x there
+ *  yet. */
 template <typename T> __global__ void __launch_bounds__(256)
-    probe_right_hand_sides(const partitioned_arrays<T> d, T *b, T *x, unsigned *ticket)
+    probe_right_hand_sides(const partitioned_arrays<T> d, bool by_solution, T *b, T *x, unsigned *ticket)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) *ticket = ~0u;
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
-        T sum = d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
-        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++)
+        T sum = by_solution && d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
+        for (int64_t k = d.own_offsets[p]; by_solution && k < d.own_offsets[p + 1]; k++)
             sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k]);
         b[p] = sum;
         x[p] = missing_value<T>();

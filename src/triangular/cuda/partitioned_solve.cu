@@ -213,9 +213,12 @@ trine_status partitioned_probe(trine_triangular plan, const partitioned_arrays<T
     }));
     a.d = d, a.nrhs = 1, a.x_row = a.x_col = 1, a.b = b, a.alpha = one_of<T>();
     TRY(trine_device_fill_async(ctx, largest, 0, sizeof *largest, stream));
-    probe_right_hand_sides<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, a.ticket);
-    launch_for_count(a, tasks, (gpuStream_t)stream);
-    probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+    for (const bool by_solution : {true, false}) {
+        probe_right_hand_sides<T>
+            <<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, by_solution, b, a.x, a.ticket);
+        launch_for_count(a, tasks, (gpuStream_t)stream);
+        probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+    }
     TRY(GPU_LAUNCHED("the probe of partitioned inverses"));
     TRY(trine_device_copy_async(ctx, &found, largest, sizeof found, stream));
     TRY(trine_device_synchronize(ctx, stream));
