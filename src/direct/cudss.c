@@ -348,17 +348,23 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
 
 /* ------------------------------------------------------------------- the solve */
 
+/** A^T of a Hermitian A and A^H of a symmetric one are conj(A), which cuDSS has no solves with. */
+bool factor_cudss_conjugates(trine_factor F, trine_transpose op)
+{
+    const struct cudss_state *s = F->state;
+    const bool hermitian = s->type == TYPE_HERMITIAN || s->type == TYPE_HPD;
+    return F->dtype == TRINE_Z && s->type != TYPE_GENERAL && op == (hermitian ? TRINE_T : TRINE_H);
+}
+
 static trine_status solve(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     struct cudss_state *s = F->state;
     void *b = NULL, *x = NULL, *own;
     int saved = -1;
-    const bool symmetric = s->type == TYPE_SYMMETRIC || s->type == TYPE_SPD,
-               hermitian = s->type == TYPE_HERMITIAN || s->type == TYPE_HPD;
-    const solve_mode mode = op == TRINE_N || (op == TRINE_T && symmetric) || (op == TRINE_H && hermitian) ? MODE_NORMAL
-                            : op == TRINE_T ? MODE_TRANSPOSE
-                                            : MODE_CONJUGATE_TRANSPOSE;
+    const solve_mode mode = op == TRINE_N || s->type != TYPE_GENERAL ? MODE_NORMAL
+                            : op == TRINE_T                          ? MODE_TRANSPOSE
+                                                                     : MODE_CONJUGATE_TRANSPOSE;
     pthread_mutex_lock(&s->lock);
     trine_device_enter(F->ctx, &saved);
     TRY(trine_context_get_stream(F->ctx, &own));

@@ -112,6 +112,8 @@ static inline bool factor_solves(trine_factor F)
 }
 /** By F's library, for contiguous columns on the host; op as direct_op has it. */
 trine_status factor_solve_in_place(trine_factor F, trine_transpose op, const trine_dense *X);
+/** Of cuDSS's factor F: whether solves with op are those with A of conj(b), and their x is conj of what comes out. */
+bool factor_cudss_conjugates(trine_factor F, trine_transpose op);
 /** trine_factor_create, for solves with the ops. */
 trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options,
                            enum factor_use use, unsigned ops);

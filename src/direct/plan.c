@@ -250,7 +250,7 @@ done:
 /** Of inverses that a step of refinement makes up for. What it leaves is the growth times what the first solve leaves,
  *  times the condition of A, which nobody knows: so trials decide as well. Where the step does what it should they end
  *  far below one eps, and where it does not, some right-hand side of several shows it. */
-static const double MOST_GROWTH = 100, MOST_REFINED = 1;
+static const double MOST_GROWTH = 1e5, MOST_REFINED = 1;
 enum { REFINED_TRIALS = 4 };
 
 /** All panels inverted, and solutions refined once; *taken: a trial solve is accurate so. */

@@ -11,11 +11,14 @@ static trine_status solve_in_cudss(trine_direct D, direct_work *work, trine_tran
         .data = work->vectors, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
     if (X->layout != TRINE_COLMAJOR)
         FAIL(TRINE_ERR_UNSUPPORTED, "cuDSS solves for vectors stored by columns, and X is stored by rows");
-    if (B->data == X->data || B->layout != TRINE_COLMAJOR) {
-        TRY(trine_vectors_permute(D->base.ctx, D->base.dtype, NULL, NULL, 0, B, &copy, stream));
+    const bool conjugate = factor_cudss_conjugates(D->F, op);
+    if (B->data == X->data || B->layout != TRINE_COLMAJOR || conjugate) {
+        TRY((conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute)(D->base.ctx, D->base.dtype, NULL,
+                                                                                  NULL, 0, B, &copy, stream));
         B = &copy;
     }
     TRY(D->F->backend->solve(D->F, op, B, X, stream));
+    if (conjugate) TRY(trine_vectors_permute_conjugate(D->base.ctx, D->base.dtype, NULL, NULL, 0, X, X, stream));
 done:
     return status;
 }
