@@ -41,7 +41,8 @@ static void check_both(linear_system s, double dominance)
     free_system(&s);
 }
 
-/** Partitions that a GPU gives a lane each; on a CPU, more than slots, and enough rows that sleeping threads are woken. */
+/** Partitions that a GPU gives a lane each; on a CPU, more than slots, and enough rows that sleeping threads are
+ *  woken. */
 static int64_t many_partitions(void) { return test_on_gpu() ? 4100 : 1100; }
 /** A GPU solves these in one kernel, stage by stage, and with a lane a partition. */
 static const int64_t block_rows[] = {1, 2, 37, 128 * 8 + 300};
