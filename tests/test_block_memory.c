@@ -41,23 +41,29 @@ static void check_both(linear_system s, double dominance)
     free_system(&s);
 }
 
+/** Partitions that a GPU gives a lane each; on a CPU, more than slots, and enough rows that sleeping threads are
+ *  woken. */
+static int64_t many_partitions(void) { return test_on_gpu() ? 4100 : 1100; }
 /** A GPU solves these in one kernel, stage by stage, and with a lane a partition. */
-static const int64_t block_rows[] = {1, 2, 37, 128 * 8 + 300, 4100 * 8 + 3};
+static const int64_t block_rows[] = {1, 2, 37, 128 * 8 + 300};
+enum { BLOCK_ROWS = 5 };
+static int64_t block_rows_of(int k) { return k < 4 ? block_rows[k] : many_partitions() * 8 + 3; }
 
 static void blocks_are_solved_to_the_same_bits(void **state)
 {
     (void)state;
     for (int d = 0; d < 4; d++)
         for (int m = 1; m <= 8; m++)
-            for (int k = 0; k < 5; k++)
+            for (int k = 0; k < BLOCK_ROWS; k++)
                 for (int way = 0; way < 6; way++) {
+                    const int64_t rows = block_rows_of(k);
                     const trine_gtsv_options options = {.op = (trine_transpose)(1 << (m + way) % 3),
                                                         .pivot = (trine_pivot)((way + d) % 6),
                                                         .cyclic = (k + m + way) % 2,
                                                         .refine = way == 1 || way == 4,
                                                         .partition = 8 + 8 * (way % 2)};
-                    if (block_rows[k] > 1000 && (way + 2 * m + d) % (block_rows[k] > 10000 ? 12 : 3)) continue;
-                    linear_system s = new_blocks(all_dtypes[d], block_rows[k], m, way < 3 ? 1 : way, options);
+                    if (k > 2 && (way + 2 * m + d) % (k > 3 ? 12 : 3)) continue;
+                    linear_system s = new_blocks(all_dtypes[d], rows, m, way < 3 ? 1 : way, options);
                     s.factor_first = !options.refine && way % 3 == 2;
                     check_both(s, 3 * m);
                 }
@@ -69,8 +75,10 @@ static void narrow_blocks_and_bands_are_solved_to_the_same_bits(void **state)
     for (int d = 0; d < 4; d++)
         for (int k = 0; k < 8; k++) {
             const trine_gtsv_options options = {.cyclic = k % 2, .partition = 8 + k / 4 * 8, .refine = k == 6};
-            check_both(new_blocks(all_dtypes[d], (4100 + k) * options.partition, 2 + k / 2 % 2, 1, options), 7);
-            check_both(new_bands(all_dtypes[d], (4100 + k) * options.partition * 2, 2, k % 3, 1, options), 4);
+            check_both(
+                new_blocks(all_dtypes[d], (many_partitions() + k) * options.partition, 2 + k / 2 % 2, 1, options), 7);
+            check_both(new_bands(all_dtypes[d], (many_partitions() + k) * options.partition * 2, 2, k % 3, 1, options),
+                       4);
         }
 }
 

@@ -199,6 +199,33 @@ static void systems_that_need_pivoting_are_solved(void **state)
             }
 }
 
+/** Finite numbers, and a system whose solution is beyond the range of S. */
+static void a_solution_beyond_the_range_is_no_success(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 7, 64, 65, 300};
+    if (test_on_gpu()) skip();
+    for (int k = 0; k < 5; k++)
+        for (int layout = 0; layout < 2; layout++) {
+            const int64_t n = sizes[k], systems = 40;
+            const trine_strides strides = layout ? (trine_strides){systems, 1} : (trine_strides){1, n};
+            problem p = make_problem(TRINE_S, n, systems, strides, strides, (trine_gtsv_options){0}, 4);
+            size_t bytes;
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t at = 3 * strides.system + i * strides.row;
+                for (int b = 0; b < 3; b++) ((float *)p.bands[b])[at] *= 0x1p-100f;
+                ((float *)p.D)[at] *= 0x1p100f;
+            }
+            OK(trine_gtsv_batch_work_size(test_cpu(2), p.t, n, systems, &p.options, &bytes));
+            void *work = malloc(bytes + 1);
+            FAILS(TRINE_ERR_SINGULAR, "of system 3 of 40 is not finite",
+                  trine_gtsv_batch(test_cpu(2), p.t, n, systems, &p.options, p.bands[0], p.bands[1], p.bands[2],
+                                   p.matrix, p.D, p.X, p.vector, work, bytes, NULL));
+            free(work);
+            free_problem(&p);
+        }
+}
+
 static void nan_in_one_system_is_not_seen_by_the_others(void **state)
 {
     (void)state;
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test(one_matrix_for_more_systems_than_a_grid_has_blocks_is_solved),
         cmocka_unit_test(systems_that_need_pivoting_are_solved),
         cmocka_unit_test(nan_in_one_system_is_not_seen_by_the_others),
+        cmocka_unit_test(a_solution_beyond_the_range_is_no_success),
         cmocka_unit_test(solving_in_place_gives_the_same_bits),
         cmocka_unit_test(elements_between_the_vectors_are_left_alone),
         cmocka_unit_test(empty_batches_and_empty_systems_are_fine),

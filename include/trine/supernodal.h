@@ -164,11 +164,11 @@ TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trin
                                                const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_NO_CONVERGENCE where options.single makes numbers of the factor infinite, and SINGULAR where it
- *  makes a diagonal subnormal; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info
- *  has the growth of that numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 8 is logged
- *  (level 1; 2 where AUTO substitutes panels instead). An inversion that was asked for is done and passes, whatever
- *  its growth. */
+ *  numeric, or with options.single became subnormal; TRINE_ERR_NO_CONVERGENCE where options.single made numbers of the
+ *  factor infinite; TRINE_ERR_STATE before numeric. Unit-diagonal factors have no diagonal to look at. From here on
+ *  trine_supernodal_info has the growth of that numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth
+ *  above 8 is logged (level 1; 2 where AUTO substitutes panels instead). An inversion that was asked for is done and
+ *  passes, whatever its growth. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work, the plan's life included. A
