@@ -145,55 +145,54 @@ template <typename T> struct extract {
     forest_view p;
     const T *values;
     T *a, *b, *c;
-    bool adjusts;                    /* weights of the forest's edges: times omega */
+    bool adjusts; /* weights of the forest's edges: times omega */
     real_of<T> omega;
     const forest_counts *counts;
 
-    /** What is at place k of row v: its neighbours x and y, -1: none, are before and behind it. */
-    __device__ void put(int64_t i, int64_t k, int32_t u, int32_t x, int32_t y) const
+    /** Where row v has columns x and y; -1: nowhere. A short row is read once, with loads on their way together. */
+    __device__ void find_both(int32_t v, int32_t x, int32_t y, int64_t *at_x, int64_t *at_y) const
     {
-        if (u != x && u != y) return;
-        (u == x ? a : c)[i] = value_of(values, forest_place_at(&g, g.there, k));
-        if (adjusts) adjust(static_cast<real_of<T> *>(g.weights)[k], omega);
-    }
-    /** Row i of the bands, by the threads first, first + step, ... of a few. Entries are on their way together. */
-    __device__ void row(int64_t i, int first, int step) const
-    {
-        constexpr int AT_ONCE = 4, LONG = 32; /* a longer row is searched by one thread */
-        const int32_t v = p.permutation[i], one = forest_neighbour(&p, v, 0), two = forest_neighbour(&p, v, 1);
-        const int32_t before = i > 0 ? p.permutation[i - 1] : -1, after = i + 1 < g.n ? p.permutation[i + 1] : -1;
+        constexpr int AT_ONCE = 4, SHORT = 32;
         const int64_t begin = g.begin[v], end = g.end[v];
-        /* on one path they are neighbours, and else they are not */
-        const int32_t x = before == one || before == two ? before : -1, y = after == one || after == two ? after : -1;
-        if (first == 0) {
-            b[i] = value_of(values, forest_place_at(&g, g.diagonal, v));
-            if (x < 0) a[i] = zero_of<T>();
-            if (y < 0) c[i] = zero_of<T>();
-            const int room = adjusts ? counts->has_candidates : 0;
-            if (room) forest_purge_candidates(&p, room, v, end - begin);
-        }
-        if (x < 0 && y < 0) return;
-        if (end - begin > LONG) {
-            if (first) return;
-            if (x >= 0) put(i, forest_find(g.columns, begin, end, x), x, x, -1);
-            if (y >= 0) put(i, forest_find(g.columns, begin, end, y), y, -1, y);
+        *at_x = *at_y = -1;
+        if (end - begin > SHORT) {
+            *at_x = forest_find(g.columns, begin, end, x);
+            *at_y = forest_find(g.columns, begin, end, y);
             return;
         }
-        for (int64_t k = begin + first; k < end; k += AT_ONCE * step) {
+        for (int64_t k = begin; k < end; k += AT_ONCE) {
             int32_t u[AT_ONCE];
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j * step < end ? g.columns[k + j * step] : -2;
+            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j < end ? g.columns[k + j] : -2;
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) put(i, k + j * step, u[j], x, y);
+            for (int j = 0; j < AT_ONCE; j++) {
+                if (u[j] == x) *at_x = k + j;
+                if (u[j] == y) *at_y = k + j;
+            }
         }
     }
+    __device__ void operator()(int64_t i) const
+    {
+        const int32_t v = p.permutation[i], one = forest_neighbour(&p, v, 0), two = forest_neighbour(&p, v, 1);
+        const int32_t before = i > 0 ? p.permutation[i - 1] : -1, after = i + 1 < g.n ? p.permutation[i + 1] : -1;
+        const int64_t diagonal = forest_place_at(&g, g.diagonal, v);
+        /* on one path they are neighbours, and else they are not */
+        int64_t at_a = before == one || before == two ? before : -1, at_c = after == one || after == two ? after : -1;
+        find_both(v, (int32_t)at_a, (int32_t)at_c, &at_a, &at_c);
+        if (adjusts) {
+            real_of<T> *const weights = static_cast<real_of<T> *>(g.weights);
+            const int room = counts->has_candidates;
+            if (at_a >= 0) adjust(weights[at_a], omega);
+            if (at_c >= 0) adjust(weights[at_c], omega);
+            if (room) forest_purge_candidates(&p, room, v, g.end[v] - g.begin[v]);
+        }
+        at_a = at_a < 0 ? -1 : forest_place_at(&g, g.there, at_a);
+        at_c = at_c < 0 ? -1 : forest_place_at(&g, g.there, at_c);
+        a[i] = value_of(values, at_a);
+        b[i] = value_of(values, diagonal);
+        c[i] = value_of(values, at_c);
+    }
 };
-template <typename T, int LANES> __global__ void __launch_bounds__(FOREST_THREADS) extract_rows(const extract<T> body)
-{
-    for (int64_t e = blockIdx.x * (int64_t)FOREST_THREADS + threadIdx.x; e < body.g.n * LANES;
-         e += gridDim.x * (int64_t)FOREST_THREADS)
-        body.row(e / LANES, (int)(e % LANES), LANES);
-}
 
 template <typename T> struct extract_blocks {
     forest_graph g;
@@ -312,8 +311,6 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
 template <typename T>
 trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], const double *omega, void *stream)
 {
-    const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    const int64_t n = f->graph.n, entries = f->graph.entries;
     const extract<T> body = {f->graph,
                              forest_view_of(f),
                              static_cast<const T *>(values),
@@ -323,10 +320,7 @@ trine_status extract_bands(trine_forest f, const void *values, void *const bands
                              omega != nullptr,
                              omega ? static_cast<real_of<T>>(*omega) : real_of<T>(1),
                              f->counts};
-    if (entries <= 5 * n) extract_rows<T, 1><<<forest_blocks(n), FOREST_THREADS, 0, s>>>(body);
-    else if (entries <= 10 * n) extract_rows<T, 2><<<forest_blocks(2 * n), FOREST_THREADS, 0, s>>>(body);
-    else extract_rows<T, 8><<<forest_blocks(8 * n), FOREST_THREADS, 0, s>>>(body);
-    return GPU_LAUNCHED("extract_rows");
+    return launch_each(f->graph.n, stream, body);
 }
 
 template <typename T> trine_status extract_pairs(trine_forest f, const void *values, void *const bands[3],
