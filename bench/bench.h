@@ -54,7 +54,8 @@ typedef struct {
     trine_layout layout;         /* the one that runs */
     trine_summation summation;
     bool solves_only;            /* analysis and value update run once, untimed, and one solve is checked */
-    bool wall_only;              /* analyses are timed by the wall clock alone */
+    bool wall_only;              /* analyses are timed by the wall clock alone, and no solves in a row */
+    bool wall_clock;             /* the former only */
     bench_list sweeps;           /* asked for */
     const char *sweep;           /* the one that runs: a table or figure of a paper by name, or NULL */
     int reps;                    /* timed calls behind every median, */

@@ -46,7 +46,8 @@ static trine_status measure_setup(bench *b, const bench_problem *p, entry *e)
     TRY(bench_measure_wall(b, e->kind->analyse, e->kind->reset, e->self, &time));
     e->record.analyse_ms = time.median;
     /* SpSM's takes up to a second */
-    if (b->device.space == TRINE_DEVICE && e->kind->reset && !b->wall_only && !(e->is_peer && p->nrhs > 1)) {
+    if (b->device.space == TRINE_DEVICE && e->kind->reset && !b->wall_only && !b->wall_clock &&
+        !(e->is_peer && p->nrhs > 1)) {
         TRY(bench_measure_analysis_on_device(b, e->kind->analyse, e->kind->reset, e->self, &time));
         bench_record_add_number(&e->record, "analyse_device_ms", time.median);
     }

@@ -55,6 +55,7 @@ enum {
     DEVICE_NAME,
     DETERMINISTIC,
     SOLVES_ONLY,
+    WALL_CLOCK,
     SWEEP,
     SAMPLE,
     TURNS
@@ -79,6 +80,7 @@ static const struct argp_option options[] = {
      "suite spmv: programs with the same file use the device in turn, and read matrices and check results meanwhile",
      0},
     {"solves-only", SOLVES_ONLY, NULL, 0, "analysis and value update run once, untimed", 0},
+    {"wall-clock", WALL_CLOCK, NULL, 0, "analyses are not timed on the device's clock besides", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
     {"device-name", DEVICE_NAME, "NAME", 0, "in records (default: h200, cpu-2t, ... from the device)", 0},
@@ -164,6 +166,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         require_words(state, &a->b.sweeps, "sweep", bench_sweep_names());
         break;
     case SOLVES_ONLY: a->b.solves_only = true; break;
+    case WALL_CLOCK: a->b.wall_clock = true; break;
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
     case DEVICE: a->device = value; break;
     case DEVICE_NAME: a->device_name = value; break;

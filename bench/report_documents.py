@@ -8,6 +8,7 @@ from report_precond import beside_cusparse, claims, preconditioners, sentence_of
 from report_splittings import figure_30, figure_34, figure_35, figure_39, figure_40, figures_36_to_38, sentence_of_figure_40, table_17
 from report_summary import headlines
 from report_tridiagonal import power
+from report_whole import beside_cudss, which_method
 
 MARKED = re.compile(r"(<!-- record: ([\w-]+) -->\n?).*?(<!-- end of record -->)", re.S)
 PRECISIONS = ("s", "d")
@@ -175,6 +176,7 @@ def fill(paths, groups):
     tables = {"preconditioners": preconditioners(solves), "auto-preconditioner": sentence_of_auto(solves), "claims-of-splittings": claims(solves),
               "preconditioners-on-a-gpu": preconditioners(groups.get(("precond", device), [])), "auto-on-a-gpu": sentence_of_auto(groups.get(("precond", device), [])),
               "beside-cusparse": beside_cusparse(groups.get(("precond", device), [])),
+              "which-method": which_method(groups.get(("whole", "cpu-2t"), [])), "beside-cudss": beside_cudss(groups.get(("whole", device), [])),
               "table-17": table_17(solves), "figure-30": figure_30(solves), "figure-34": figure_34(solves), "figure-35": figure_35(solves), "figures-36-to-38": figures_36_to_38(solves),
               "figure-39": figure_39(solves), "figure-40": figure_40(solves), "beside-ilu": sentence_of_figure_40(solves),
               "petsc-speeds": speeds(inside), "petsc-steps": table_of_steps(inside), "petsc-direct": table_of_direct(inside), "petsc-schwarz": table_of_schwarz(inside),

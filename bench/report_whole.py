@@ -85,6 +85,31 @@ def whole_section(records, name, save):
     return text
 
 
+def which_method(records):
+    """Which factorization was taken for which matrix, with the times for one solve beside those of the other libraries."""
+    times = compared(records, 1, WHAT[0][2])
+    best = ratios(times)
+    order = list(MADE_BY)
+    own = sorted((r for r in ok(records) if r["impl"] == "trine" and r["nrhs"] == 1), key=lambda r: (order.index(r["chosen"]) if r["chosen"] in order else len(order), r["nnz"]))
+    lines = [[f"`{r['matrix']}`", r["n"], r["nnz"], f"`{r['chosen']}`", r.get("solver", "-"), short(times[r["matrix"]]["trine"]) if "trine" in times.get(r["matrix"], {}) else "-"] +
+             ([NAMES[best[r["matrix"]][0]], short(times[r["matrix"]][best[r["matrix"]][0]])] if r["matrix"] in best else ["-", "-"]) for r in own]
+    return table(["matrix", "rows", "entries", "factored by", "many solves by", "one solve, ms", "fastest other library", "its ms"], lines) if lines else ""
+
+
+def beside_cudss(records):
+    """On a GPU: a further solve and new values, trine's and cuDSS's."""
+    found = {}
+    for r in ok(records):
+        found.setdefault(r["matrix"], {})[r["impl"], r["nrhs"]] = r
+    lines = []
+    for matrix, of in found.items():
+        for nrhs in (1, 32):
+            own, peer = of.get(("trine", nrhs)), of.get(("cudss", nrhs))
+            if own and peer:
+                lines.append([f"`{matrix}`", nrhs, f"`{own['chosen']}`"] + [short(r[key] * scale) for key, scale in (("solve_ms", 1000), ("setup_ms", 1), ("numeric_ms", 1)) for r in (own, peer)])
+    return table(["matrix", "right-hand sides", "factored by", "a solve, us", "cuDSS", "set-up, ms", "cuDSS", "new values, ms", "cuDSS"], lines) if lines else ""
+
+
 def whole_rows(groups, device):
     """Titles and ratios for the README's table."""
     rows = []

@@ -59,11 +59,13 @@ struct factors incomplete_factors(const struct problem *A, double threshold, int
     struct rows L = begin_rows(n), U = begin_rows(n);
     value *row = calloc((size_t)n + 1, sizeof *row);
     double *sizes = malloc((size_t)(n + 1) * sizeof *sizes);
+    int64_t *in_row = calloc((size_t)n + 1, sizeof *in_row); /* i + 1: A has an entry there in row i */
+    const int64_t beyond = more == ZERO_FILL ? 0 : more;
     for (int64_t i = 0; i < n; i++) {
         double norm = 0;
         int64_t own[2] = {0, 0};
         for (int64_t k = A->offsets[i]; k < A->offsets[i + 1]; k++) {
-            row[A->indices[k]] = A->values[k];
+            row[A->indices[k]] = A->values[k], in_row[A->indices[k]] = i + 1;
             norm += creal(A->values[k] * conj(A->values[k]));
             own[A->indices[k] > i] += A->indices[k] != i;
         }
@@ -76,18 +78,19 @@ struct factors incomplete_factors(const struct problem *A, double threshold, int
                 continue;
             }
             for (int64_t q = U.P.offsets[k] + 1; q < U.P.offsets[k + 1]; q++)
-                row[U.P.indices[q]] -= row[k] * U.P.values[q];
+                if (more != ZERO_FILL || in_row[U.P.indices[q]] == i + 1) row[U.P.indices[q]] -= row[k] * U.P.values[q];
         }
-        take_row(&L, row, 0, i, least, own[0] + more, sizes);
+        take_row(&L, row, 0, i, least, own[0] + beyond, sizes);
         add(&L, i, 1);
         L.P.offsets[i + 1] = L.P.nnz;
         add(&U, i, row[i]);
-        take_row(&U, row, i + 1, n, least, own[1] + more, sizes);
+        take_row(&U, row, i + 1, n, least, own[1] + beyond, sizes);
         U.P.offsets[i + 1] = U.P.nnz;
         memset(row, 0, (size_t)n * sizeof *row);
     }
     free(row);
     free(sizes);
+    free(in_row);
     return (struct factors){L.P, U.P};
 }
 

@@ -137,6 +137,12 @@ const char *test_recorded_system(const char *name)
     return NULL;
 }
 
+uint64_t test_seed(void)
+{
+    const char *seed = getenv("TRINE_TEST_SEED");
+    return seed ? strtoull(seed, NULL, 10) : 0;
+}
+
 double test_uniform(uint64_t seed, uint64_t counter)
 {
     uint64_t z = seed * 0x100000001B3u + counter + 0x9E3779B97F4A7C15u;

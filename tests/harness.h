@@ -64,6 +64,8 @@ const char *test_recorded_system(const char *name);
 
 /** Portable random numbers: u in (0,1), by a counter (splitmix64). */
 double test_uniform(uint64_t seed, uint64_t counter);
+/** What random tests that can be repeated with other numbers add to their seeds: TRINE_TEST_SEED, or 0. */
+uint64_t test_seed(void);
 
 /** Make ctx's k-th host allocation from now on fail (k = 0: none), and every one of more than 2^30 bytes; count them
  *  all. */

@@ -279,6 +279,40 @@ static void nan_flows_through_refinement(void **state)
         check_nan(new_bands(TRINE_D, 1000, kl, 2, 2, (trine_gtsv_options){.refine = 1}));
 }
 
+/** Numbers that all are finite, of which the second right-hand side's solution is beyond the range. */
+static void check_overflow(linear_system s)
+{
+    const int exponent = eps_of(s.t) > 1e-10 ? 100 : 900;
+    fill_system(&s, 77, 9);
+    for (size_t i = 0; i < s.matrix_elements; i++)
+        put(s.t, s.matrix, (int64_t)i, ldexpl(1, -exponent) * get(s.t, s.matrix, (int64_t)i));
+    for (int64_t i = 0; i < s.n; i++)
+        for (int64_t c = 0; c < 2; c++)
+            put(s.t, s.D, i + c * s.ldd, ldexpl(1, c ? exponent : -exponent) * get(s.t, s.D, i + c * s.ldd));
+    for (int in_place = 0; in_place < 2; in_place++) {
+        linear_system solved = s;
+        if (in_place) solved.X = s.D, solved.ldx = s.ldd;
+        if (test_on_gpu()) OK(solve_system(&solved));
+        else FAILS(TRINE_ERR_SINGULAR, "of right-hand side 1 is not finite", solve_system(&solved));
+    }
+    free_system(&s);
+}
+static void a_solution_beyond_the_range_is_no_success(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int refine = 0; refine < 2; refine++) {
+            const trine_gtsv_options o = {.refine = refine};
+            if (!test_is_to_do()) continue;
+            check_overflow(new_tridiagonal(all_dtypes[d], 20, 2, o));
+            check_overflow(new_tridiagonal(all_dtypes[d], 3000, 2, o));
+            check_overflow(new_blocks(all_dtypes[d], 300, 3, 2, o));
+            check_overflow(new_bands(all_dtypes[d], 30, 1, 1, 2, o));
+            check_overflow(new_bands(all_dtypes[d], 900, 3, 1, 2, o));
+            check_overflow(new_bands(all_dtypes[d], 900, 2, 2, 2, (trine_gtsv_options){.refine = refine, .cyclic = 1}));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +321,7 @@ int main(void)
         cmocka_unit_test(powers_of_two_change_no_bit),
         cmocka_unit_test(a_column_of_zeros_is_named),
         cmocka_unit_test(nan_flows_through_refinement),
+        cmocka_unit_test(a_solution_beyond_the_range_is_no_success),
     };
     return TEST_MAIN(tests);
 }

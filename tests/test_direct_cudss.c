@@ -80,7 +80,14 @@ static void its_solves_are_backward_stable(void **state)
                         for (int64_t nrhs = 1; nrhs <= MOST; nrhs += 2)
                             for (int in_place = 0; in_place < 2; in_place++) {
                                 solve(ctx, plan, types[t], ops[o], N, nrhs, TRINE_COLMAJOR, in_place, b, x);
-                                assert_true(backward_error(update ? other : A, ops[o], nrhs, x, b) < 10);
+                                const double error = backward_error(update ? other : A, ops[o], nrhs, x, b);
+                                if (!(error < 10))
+                                    print_error(
+                                        "dtype %d, hermitian %d, refine %d, update %d, op %d, %d right-hand sides, in "
+                                        "place %d: %g eps\n",
+                                        (int)types[t], hermitian, refine, update, (int)ops[o], (int)nrhs, in_place,
+                                        error);
+                                assert_true(error < 10);
                             }
                 }
                 OK(trine_direct_destroy(&plan));

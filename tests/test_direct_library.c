@@ -90,6 +90,76 @@ static void small_and_scaled_matrices_are_solved(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A random matrix whose columns are scaled by 1e-30, 1 or 1e30. */
+static trine_matrix scaled_columns(trine_context ctx, trine_dtype t, int64_t n, uint64_t seed)
+{
+    static const double scales[] = {1e-30, 1, 1e30};
+    int64_t nnz = 0, *offsets;
+    int32_t *columns;
+    void *values;
+    trine_matrix A;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, t, n, n, n * n, &offsets, &columns, &values));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            const uint64_t counter = (uint64_t)(3 * (i * n + j));
+            if (j != (i + 1) % n && test_uniform(seed, counter) > 3.0 / (double)n) continue;
+            const double scale = scales[(int)(3 * test_uniform(seed + 1, (uint64_t)j))];
+            columns[nnz] = (int32_t)j;
+            put(t, values, nnz++,
+                scale * (2 * test_uniform(seed, counter + 1) - 1 + test_uniform(seed, counter + 2) * _Complex_I));
+        }
+        offsets[i + 1] = nnz;
+    }
+    trine_matrix fitting, whole;
+    OK(trine_matrix_csr(ctx, &fitting, t, n, n, nnz, TRINE_HOST, 64, offsets, 32, columns, values));
+    OK(trine_matrix_copy(fitting, &whole, TRINE_HOST, TRINE_CSR, t));
+    OK(trine_matrix_destroy(&fitting));
+    OK(trine_matrix_destroy(&A));
+    return whole;
+}
+
+/** Norms of A see its largest columns alone, those of A^T all: a factor may do for one and not for the other. */
+static void transposed_solves_are_tried_by_themselves(void **state)
+{
+    (void)state;
+    enum { MOST = 40, SYSTEMS = 250 };
+    static const trine_direct_method lu[] = {TRINE_DIRECT_AUTO, TRINE_DIRECT_LU_KLU, TRINE_DIRECT_LU_UMFPACK};
+    trine_context ctx = test_context();
+    double x[2 * MOST], b[2 * MOST];
+    int solved = 0;
+    for (int k = 0; k < SYSTEMS; k++) {
+        const trine_dtype t = k % 4 ? TRINE_D : TRINE_Z;
+        const int64_t n = 2 + k % (MOST - 1);
+        trine_matrix A = scaled_columns(ctx, t, n, 1000 + 3 * (uint64_t)k), B = rescaled(ctx, A, (uint64_t)k);
+        for EACH(m, lu)
+            for (int once = 0; once <= 1; once++) {
+                const trine_direct_options options = {.factor.method = lu[m],
+                                                      .ops = k % 2 ? TRINE_T : TRINE_N | TRINE_T | TRINE_H,
+                                                      .triangular.expected_solves = once};
+                trine_direct plan;
+                if (trine_direct_create(ctx, &plan, A, &options)) continue; /* singular by chance, and said so */
+                for (int update = 0; update <= 1; update++) {
+                    if (update) OK(trine_direct_update(plan, B));
+                    for EACH(o, ops) {
+                        if (!(options.ops & (unsigned)ops[o])) continue;
+                        solve(ctx, plan, t, ops[o], n, 1, TRINE_COLMAJOR, false, b, x);
+                        const double error = backward_error(update ? B : A, ops[o], 1, x, b);
+                        if (!(error < 100))
+                            print_error("system %d, n %lld, method %d, once %d, update %d, op %d: %g eps\n", k,
+                                        (long long)n, (int)lu[m], once, update, (int)ops[o], error);
+                        assert_true(error < 100);
+                    }
+                }
+                solved++;
+                OK(trine_direct_destroy(&plan));
+            }
+        OK(trine_matrix_destroy(&A));
+        OK(trine_matrix_destroy(&B));
+    }
+    assert_true(solved > 5 * SYSTEMS); /* of six plans a system */
+    OK(trine_context_destroy(&ctx));
+}
+
 /** New values that the old pivots of KLU are no good for, or that are singular. */
 static void new_values_have_pivots_of_their_own(void **state)
 {
@@ -403,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(solves_are_those_of_lapack),
                                        cmocka_unit_test(small_and_scaled_matrices_are_solved),
+                                       cmocka_unit_test(transposed_solves_are_tried_by_themselves),
                                        cmocka_unit_test(new_values_have_pivots_of_their_own),
                                        cmocka_unit_test(new_values_that_are_singular_are_refused),
                                        cmocka_unit_test(new_values_may_stand_in_the_same_arrays),

@@ -261,6 +261,49 @@ static void no_library_ends_the_process_in_a_small_address_space(void **state)
         }
 }
 
+static void find_bound(void *user, int level, const char *message)
+{
+    int *found = user;
+    if (strstr(message, "the factorization takes at most") && strstr(message, "MB are free")) found[level > 1]++;
+}
+
+/** UMFPACK's bound is told where there is room for it, and is a warning where there is not: in a child. */
+static int bound_of_umfpack(void)
+{
+    trine_context ctx;
+    trine_matrix A;
+    trine_direct plan;
+    int found[2] = {0, 0};
+    long pages = 0;
+    const trine_direct_options options = {.factor.method = TRINE_DIRECT_LU_UMFPACK};
+    alarm(60);
+    if (trine_context_create(&ctx, "cpu:1") || trine_matrix_gallery(ctx, &A, "laplace3d:n=20", TRINE_D)) return 3;
+    if (trine_context_set_log(ctx, find_bound, found, 2)) return 3;
+    if (create(ctx, &plan, A, &options) || found[0] || found[1] != 1) return 4;
+    if (destroy(&plan)) return 4;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld", &pages) != 1) return 5;
+    fclose(f);
+    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)20 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){most, RLIM_INFINITY})) return 5;
+    const trine_status status = create(ctx, &plan, A, &options);
+    if (status != TRINE_SUCCESS && status != TRINE_ERR_MEMORY) return 6;
+    return found[0] == 1 ? 0 : 7;
+}
+
+static void umfpack_says_what_it_takes_at_most(void **state)
+{
+    (void)state;
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) _exit(bound_of_umfpack());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /** Where a factor has no room, what it takes is said before the factorization, which is not begun: in a child. */
 static int factor_without_room(void)
 {
@@ -309,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup(no_library_ends_the_process_when_malloc_fails, open_library),
         cmocka_unit_test_setup(no_library_ends_the_process_in_a_small_address_space, open_library),
         cmocka_unit_test_setup(a_factor_without_room_is_refused_before_it_is_begun, open_library),
+        cmocka_unit_test_setup(umfpack_says_what_it_takes_at_most, open_library),
 #endif
     };
     return TEST_MAIN(tests);

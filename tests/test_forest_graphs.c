@@ -586,15 +586,20 @@ static void test_candidates(void **state)
             if (!test_is_to_do()) continue;
             problem *p = problem_gallery(specs[k], all_dtypes[(k + (size_t)r) % 2]);
             trine_forest f, g;
-            void *permutation;
-            OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 9 * (size_t)p->n * 4 + 1, &permutation));
+            const trine_space space = test_on_gpu() ? TRINE_DEVICE : TRINE_HOST;
+            void *permutation, *bands;
+            OK(trine_alloc(ctx, space, 9 * (size_t)p->n * 4 + 1, &permutation));
+            OK(trine_alloc(ctx, space, 9 * (size_t)p->n * 8 + 1, &bands));
             OK(trine_forest_create(ctx, &f, p->A, NULL));
             OK(trine_forest_create(ctx, &g, p->A, NULL));
             OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
             OK(trine_forest_run(g, TRINE_HOST, NULL, &rules[r], NULL));
             for (int count = 2; count < 10; count += 3) {
+                /* weights are adjusted where the bands are made, or without any */
+                void *const out = count == 5 ? bands : NULL;
                 OK(trine_forest_decompose(f, TRINE_HOST, p->values, &rules[r],
-                                          &(trine_forest_decomposition){.count = count, .permutation = permutation},
+                                          &(trine_forest_decomposition){
+                                              .count = count, .permutation = permutation, .a = out, .b = out, .c = out},
                                           NULL));
                 OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
                 for (int l = 0; l < count; l++) {
@@ -613,6 +618,7 @@ static void test_candidates(void **state)
                 assert_same_factor(ctx, p, f, g);
             }
             test_release(ctx, permutation);
+            test_release(ctx, bands);
             OK(trine_forest_destroy(&f));
             OK(trine_forest_destroy(&g));
             problem_end(p);

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "emulator/cuda_block.h"
+#include "krylov/cuda/conjugate.cuh"
 #include "krylov/cuda/gram_schmidt.cuh"
+
+#include <trine/spmv.h>
 
 namespace {
 
@@ -68,7 +71,9 @@ template <typename T, int NV> void orthogonalize_by(basis_arguments a, int64_t n
     const bool as_one = together && a.items <= MOST_ITEMS;
     for (int phase = as_one ? NORMALIZE : PROJECT; phase <= NORMALIZE; phase++) {
         a.first = as_one ? PROJECT : phase, a.last = phase;
-        emulator::launch(as_one ? 1 : (int)a.items, shape<T, NV>::THREADS, [&a] { orthogonalize<T, NV>(a); });
+        /* one block with all items, or, where blocks of a column have no others to wait for, one with each */
+        const int blocks = as_one && a.chunks > 1 ? 1 : (int)a.items;
+        emulator::launch(blocks, shape<T, NV>::THREADS, [&a] { orthogonalize<T, NV>(a); });
     }
     orthogonalizations++;
 }
@@ -87,6 +92,25 @@ trine_status orthogonalize_all(struct krylov_work *w, int j, void *z, bool *done
         if constexpr (sizeof(T) < 16)
             if (vectors == 32) orthogonalize_by<T, 32>(a, w->nrhs);
     });
+    return TRINE_SUCCESS;
+}
+
+/** Steps of CG, of which one block has all rows; none where A is not given as rows. */
+struct spmv_rows rows_of_A;
+int conjugates;
+trine_status conjugate_all(struct krylov_work *w, bool *done)
+{
+    *done = rows_of_A.n > 0;
+    if (*done)
+        for_dtype(w->plan->inner, [&](auto number) {
+            using T = decltype(number);
+            conjugate_arguments a = conjugate_of(w, &rows_of_A, w->records ? 3 : 1);
+            a.chunk_rows = (a.n + 31) / 32 * 32;
+            emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T>(a); });
+            CHECK(a.met->arrived == 0 && a.met->left == 0);
+            w->is_fresh = false;
+            conjugates++;
+        });
     return TRINE_SUCCESS;
 }
 
@@ -152,7 +176,8 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run, orthogonalize_all, step, find_rows, look, &recorder};
+const struct krylov_backend emulated = {scratch_bytes, run,  orthogonalize_all, conjugate_all, step,
+                                        find_rows,     look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 
@@ -187,7 +212,9 @@ struct problem {
     trine_krylov_options options;
     int m; /* preconditioners, which take turns */
     double scale; /* of b */
-    int64_t bad; /* row of the second right-hand side that is not a number; -1: none */
+    int64_t bad; /* row of the last right-hand side that is not a number; -1: none */
+    int nrhs;
+    bool by_rows; /* A is a matrix of three diagonals, else of one */
 };
 
 struct answer {
@@ -198,53 +225,89 @@ struct answer {
 
 enum mode { ON_THE_CPU, HOST_LOOP, DEVICE_LOOP };
 
-answer solve(trine_krylov k, trine_dtype t, int64_t n, std::vector<char> &b, mode how)
+answer solve(trine_krylov k, trine_dtype t, int64_t n, int nrhs, std::vector<char> &b, mode how)
 {
-    answer a = {TRINE_SUCCESS, std::vector<char>((size_t)(RIGHT * n) * trine_dtype_size(t)), {}};
+    answer a = {TRINE_SUCCESS, std::vector<char>((size_t)(nrhs * n) * trine_dtype_size(t)), {}};
     trine_work work;
     const struct krylov_backend *const own = k->backend;
     k->records = how == DEVICE_LOOP;
     if (how) k->backend = &emulated;
-    OK(trine_krylov_work(k, RIGHT, nullptr, nullptr, &work));
+    OK(trine_krylov_work(k, nrhs, nullptr, nullptr, &work));
     struct krylov_work *w = (struct krylov_work *)work;
-    std::vector<krylov_column> copies(w->columns, w->columns + RIGHT);
+    std::vector<krylov_column> copies(w->columns, w->columns + nrhs);
     if (how) w->columns = copies.data();
-    if (how) memset(w->scratch, 0, scratch_bytes(k, RIGHT, w->most_sums));
-    const trine_dense B = {b.data(), n, RIGHT, n, TRINE_COLMAJOR}, X = {a.x.data(), n, RIGHT, n, TRINE_COLMAJOR};
+    if (how) memset(w->scratch, 0, scratch_bytes(k, nrhs, w->most_sums));
+    const trine_dense B = {b.data(), n, nrhs, n, TRINE_COLMAJOR}, X = {a.x.data(), n, nrhs, n, TRINE_COLMAJOR};
     trine_exec exec = {};
     exec.work = work;
     a.status = trine_krylov_solve(k, &B, &X, &exec);
-    for (int i = 0; i < RIGHT; i++) OK(trine_krylov_get_result(k, i, &a.results[i], &exec));
+    for (int i = 0; i < nrhs; i++) OK(trine_krylov_get_result(k, i, &a.results[i], &exec));
     OK(trine_work_destroy(&work));
     k->backend = own;
     k->records = false;
     return a;
 }
 
+/** The matrix of 3, -1 and (-1 or its conjugate) where that has an imaginary part, as rows of a plan. */
+struct tridiagonal {
+    int64_t n;
+    trine_dtype t;
+    std::vector<int32_t> offsets, columns;
+    std::vector<char> values;
+    tridiagonal(int64_t rows, trine_dtype dtype) : n(rows), t(dtype), values((size_t)(3 * rows) * trine_dtype_size(t))
+    {
+        for (int64_t i = 0; i < n; i++) {
+            offsets.push_back((int32_t)columns.size());
+            for (int64_t j = i ? i - 1 : 0; j <= i + 1 && j < n; j++) {
+                put(t, values, (int64_t)columns.size(),
+                    i == j ? number(3 + (double)(i % 3)) : number(-1, (double)(j - i) / 2));
+                columns.push_back((int32_t)j);
+            }
+        }
+        offsets.push_back((int32_t)columns.size());
+    }
+    void open(trine_context ctx, trine_op *op)
+    {
+        const int64_t nnz = offsets.back();
+        trine_matrix A;
+        trine_spmv plan;
+        OK(trine_matrix_csr(ctx, &A, t, n, n, nnz, TRINE_HOST, 32, offsets.data(), 32, columns.data(), values.data()));
+        OK(trine_spmv_analyse(ctx, &plan, A, nullptr));
+        OK(trine_spmv_numeric(plan, TRINE_HOST, values.data(), nullptr));
+        OK(trine_spmv_as_op(plan, op));
+        OK(trine_spmv_destroy(&plan));
+        OK(trine_matrix_destroy(&A));
+        rows_of_A = {n, nnz, 3, 32, offsets.data(), columns.data(), values.data()};
+    }
+};
+
 void compare(trine_context ctx, trine_dtype t, const problem &p)
 {
     const int64_t n = p.n;
+    const int nrhs = p.nrhs;
     const size_t size = trine_dtype_size(t);
     const double eps = t == TRINE_S || t == TRINE_C || p.options.inner ? 0x1p-23 : 0x1p-52;
-    std::vector<char> d((size_t)n * size), m((size_t)n * size), b((size_t)(RIGHT * n) * size);
+    std::vector<char> d((size_t)n * size), m((size_t)n * size), b((size_t)(nrhs * n) * size);
     for (int64_t i = 0; i < n; i++) {
         put(t, d, i, 1 + (double)(i * 7 % 19) / 6);
         put(t, m, i, 1 / (1 + (double)(i * 7 % 19 / 4) / 2));
     }
-    for (int64_t i = 0; i < RIGHT * n; i++)
+    for (int64_t i = 0; i < nrhs * n; i++)
         put(t, b, i, p.scale * number(2 * uniform(3 * (uint64_t)i) - 1, 2 * uniform(3 * (uint64_t)i + 1) - 1));
-    if (p.bad >= 0) put(t, b, n + p.bad, NAN);
+    if (p.bad >= 0) put(t, b, (nrhs - 1) * n + p.bad, NAN);
     trine_op A, M[3] = {};
     trine_krylov k;
-    OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
+    tridiagonal rows(n, t);
+    if (p.by_rows) rows.open(ctx, &A);
+    else OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
     for (int l = 0; l < p.m; l++) OK(trine_op_diagonal(ctx, &M[l], t, n, l % 2 ? d.data() : m.data()));
     if (p.m > 1) OK(trine_krylov_create_alternating(ctx, &k, A, p.m, M, &p.options));
     else OK(trine_krylov_create(ctx, &k, A, M[0], &p.options));
-    const answer known = solve(k, t, n, b, ON_THE_CPU);
+    const answer known = solve(k, t, n, nrhs, b, ON_THE_CPU);
     for (int how = HOST_LOOP; how <= (n <= SMALL ? DEVICE_LOOP : HOST_LOOP); how++) {
-        const answer had = solve(k, t, n, b, (mode)how);
+        const answer had = solve(k, t, n, nrhs, b, (mode)how);
         CHECK(known.status == had.status);
-        for (int c = 0; c < RIGHT; c++) {
+        for (int c = 0; c < nrhs; c++) {
             const trine_krylov_result *r = &known.results[c], *q = &had.results[c];
             CHECK(r->outcome == q->outcome && r->row == q->row);
             CHECK(llabs(r->steps - q->steps) <= 1 && r->restarts == q->restarts);
@@ -254,6 +317,7 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
                 CHECK(std::abs(get(t, known.x, i) - get(t, had.x, i)) <= tolerance);
         }
     }
+    rows_of_A = {};
     OK(trine_krylov_destroy(&k));
     OK(trine_op_destroy(&A));
     for (int l = 0; l < p.m; l++) OK(trine_op_destroy(&M[l]));
@@ -264,7 +328,7 @@ const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, 
 
 problem problem_of(int64_t n, int method)
 {
-    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1};
+    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1, RIGHT, false};
     p.options.method = methods[method];
     p.options.max_nrhs = RIGHT;
     p.options.rtol = 1e-2;
@@ -326,7 +390,21 @@ int main()
         p.options.max_iterations = 1;
         compare(ctx, TRINE_D, p);
     }
+    /* steps of CG in one launch: without M and with one, and a row that is no number */
+    for (int t = TRINE_S; t <= TRINE_Z; t++)
+        for (int64_t n : {1, 2, 47, 1300})
+            for (int with = 0; with < 2; with++)
+                for (int bad = 0; bad < 2; bad++) {
+                    p = problem_of(n, 3);
+                    p.m = with;
+                    p.nrhs = 1;
+                    p.by_rows = true;
+                    p.bad = bad ? n / 2 : -1;
+                    p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
+                    compare(ctx, (trine_dtype)t, p);
+                }
     OK(trine_context_destroy(&ctx));
+    CHECK(conjugates > 0);
     CHECK(recorded > 0 && several > 0 && orthogonalizations > 0);
     printf("ok, %d launches\n", launches);
     return 0;

@@ -163,7 +163,7 @@ template <typename T> struct problem {
         values.resize(columns.size() + 1), solved.resize(n), sizes.resize(n), inverses.resize(n), finished.resize(n);
         for (int32_t p = 0, lanes = 1; p < n; lanes = lanes == 32 ? 1 : 2 * lanes) {
             const int32_t count = (int32_t)std::min<int64_t>(32 / lanes, n - p);
-            tasks.push_back({p, (int16_t)count, (int16_t)lanes});
+            tasks.push_back({p, (int16_t)count, (int16_t)lanes, -1});
             p += count;
         }
     }
@@ -250,17 +250,19 @@ template <typename T> void solve(const partitioned_args<T> &a, int blocks)
 
 /** In one launch, from b or from B. */
 template <typename T, int R, int V, int U, int ASK, bool AHEAD>
-void solve_in_one_launch(const partitioned_args<T> &a, bool reordered, std::vector<T> &x, std::vector<T> &next)
+void solve_in_one_launch(const partitioned_args<T> &a, const std::vector<int32_t> &start, bool reordered,
+                         std::vector<T> &x, std::vector<T> &next)
 {
     std::vector<warp_task> slots;
     for (int32_t p = 0, lanes = R; p < a.d.n; lanes = lanes == 32 * SLOTS ? R : 2 * lanes) {
         const int32_t warps = std::max(1, lanes / 32),
                       count = (int32_t)std::min<int64_t>(std::max(1, 32 / lanes), a.d.n - p);
-        while (slots.size() % warps) slots.push_back({0, 0, 1});
-        for (int w = 0; w < warps; w++) slots.push_back({p, (int16_t)count, (int16_t)lanes});
+        while (slots.size() % warps) slots.push_back({0, 0, 1, -1});
+        const int32_t before = start[p] ? start[start[p] - 1] : 0; /* where the group before theirs begins */
+        for (int w = 0; w < warps; w++) slots.push_back({p, (int16_t)count, (int16_t)lanes, before - 1});
         p += count;
     }
-    while (slots.size() % SLOTS) slots.push_back({0, 0, 1});
+    while (slots.size() % SLOTS) slots.push_back({0, 0, 1, -1});
     unsigned tickets[2] = {~0u, 7};
     std::fill(x.begin(), x.end(), missing_value<T>());
     const int blocks = (int)(slots.size() / SLOTS * ((a.nrhs + R *V - 1) / (R *V)));
@@ -329,15 +331,15 @@ void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blo
     partitioned_args<T> other = a;
     other.B = B.data(), other.X = found.data();
     if (nrhs == 1) {
-        solve_in_one_launch<T, 1, 1, 4, ASK_ALL, false>(other, true, y, next);
+        solve_in_one_launch<T, 1, 1, 4, ASK_ALL, false>(other, P.start, true, y, next);
         check_residual(found);
-        solve_in_one_launch<T, 1, 1, 2, ASK_NEWEST, true>(other, false, y, next);
+        solve_in_one_launch<T, 1, 1, 2, ASK_NEWEST, true>(other, P.start, false, y, next);
         check_residual(found);
-        solve_in_one_launch<T, 1, 1, 4, ASK_BY_ROW, false>(other, false, y, next);
+        solve_in_one_launch<T, 1, 1, 4, ASK_BY_ROW, false>(other, P.start, false, y, next);
     } else if (nrhs % 2) {
-        solve_in_one_launch<T, 4, 1, 4, ASK_BY_ROW, true>(other, unit, y, next);
+        solve_in_one_launch<T, 4, 1, 4, ASK_BY_ROW, true>(other, P.start, unit, y, next);
     } else {
-        solve_in_one_launch<T, 16, 2, 2, ASK_ALL, false>(other, unit, y, next);
+        solve_in_one_launch<T, 16, 2, 2, ASK_ALL, false>(other, P.start, unit, y, next);
     }
     check_residual(found);
 }
@@ -350,25 +352,31 @@ void check_packing()
         for (int64_t n : {1, 31, 512, 513, 2000}) {
             const int32_t segments = (int32_t)((n + SEGMENT - 1) / SEGMENT);
             std::vector<int64_t> offsets{0};
-            std::vector<int32_t> blocks(segments);
+            std::vector<int32_t> blocks(segments), at{0};
+            for (int32_t p = 1; p < n; p++)
+                if (random_number() > 0.3) at.push_back(p);
+            const group_starts starts = {at.data(), (int64_t)at.size()};
             for (int64_t p = 0; p < n; p++)
                 offsets.push_back(
                     offsets[p] + 1 +
                     (int64_t)(p % 7 ? 40 * (random_number() + 0.5) : pow(10, 4 * (random_number() + 0.5))));
-            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), blocks.data(), nullptr); });
+            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), starts, blocks.data(), nullptr); });
             int32_t total = 0;
             for (int32_t &count : blocks) {
                 const int32_t own = count;
                 count = total, total += own;
             }
-            std::vector<warp_task> slots((size_t)total * SLOTS, {-1, -1, -1});
-            emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), blocks.data(), slots.data()); });
+            std::vector<warp_task> slots((size_t)total * SLOTS, {-1, -1, -1, -2});
+            emulator::launch(segments, 32,
+                             [&] { pack_rows(how, n, offsets.data(), starts, blocks.data(), slots.data()); });
             int64_t next = 0;
             for (size_t k = 0; k < slots.size(); k++) {
                 const warp_task &t = slots[k];
                 CHECK(t.count >= 0);
                 if (t.count == 0) continue;
                 CHECK(t.first == next && (t.lanes & (t.lanes - 1)) == 0 && t.lanes >= how.least);
+                const int64_t group = std::upper_bound(at.begin(), at.end(), t.first) - at.begin() - 1;
+                CHECK(t.gate == (group < 2 ? -1 : at[group - 1] - 1));
                 for (int64_t p = next; p < next + t.count; p++)
                     CHECK(t.lanes >= lanes_of(how, offsets[p + 1] - offsets[p]));
                 if (t.lanes > 32) {

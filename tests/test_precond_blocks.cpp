@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -30,8 +31,9 @@ static inline unsigned long long atomicMax(unsigned long long *p, unsigned long 
 
 #include "precond/cuda/adapt.cuh"
 #include "precond/cuda/graph.cuh"
+#include "precond/cuda/look.cuh"
 
-#include <trine/precond.h>
+#include "precond/precond.h"
 
 namespace {
 
@@ -245,16 +247,18 @@ template <typename T> void extract(const matrix<T> &B, const bands<T> &paths, ba
 /* -------------------------------------------------------------------- graphs */
 
 /** The weights that trine_forest_set_weights makes of diag(d)^-1 B, by plain loops. */
-template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T> &d)
+template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T> &d, bool drops)
 {
     using R = real_of<T>;
     const int64_t n = B.n;
+    const R least = drops ? PRECOND_ROUNDING * std::numeric_limits<R>::epsilon() : R(0);
     std::vector<std::map<int32_t, R>> expected(n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = B.begin[i]; k < B.end[i]; k++) {
             const int32_t j = B.columns[k];
             if (j == i) continue;
-            const R w = adapt_modulus(B.values[k] / d[i]);
+            R w = adapt_modulus(B.values[k] / d[i]);
+            if (w < least) w = 0;
             expected[i][j] += w;
             expected[j][(int32_t)i] += w;
         }
@@ -284,7 +288,7 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
     std::vector<R> weights(rows[n]);
     for (int64_t at = 0; at < n * GRAPH_LANES; at++)
         merge_row<T>{view,          B.values.data(), d.data(),   nullptr,        extra_before.data(), rows.data(),
-                     sorted.data(), begin.data(),    end.data(), columns.data(), weights.data()}(at);
+                     sorted.data(), begin.data(),    end.data(), columns.data(), weights.data(),      least}(at);
     for (int64_t i = 0; i < n; i++) {
         CHECK(end[i] - begin[i] == (int64_t)expected[i].size());
         int64_t k = begin[i];
@@ -294,6 +298,67 @@ template <typename T> void compare_graph(const matrix<T> &B, const std::vector<T
             k++;
         }
     }
+}
+
+/* --------------------------------------------------------- what a choice looks at */
+
+template <typename T> rows_seen<T> seen(const matrix<T> &A)
+{
+    return {A.begin.data(), A.end.data(), A.columns.data(), A.values.data()};
+}
+
+bool is_near(double x, double y) { return fabs(x - y) <= 1e-6 * fabs(y); }
+
+template <typename T> void compare_look(const matrix<T> &A)
+{
+    double sums[LOOK_SUMS] = {}, swept[LOOK_SUMS] = {}, expected[LOOK_SUMS] = {}, squares = 0;
+    std::vector<double> y(A.n), z(A.n), last(A.n);
+    std::vector<int32_t> largest(2 * A.n);
+    for (int64_t i = 0; i < A.n; i++) look_at_row<T>{seen(A), y.data(), largest.data()}(i, sums);
+    for (int64_t i = 0; i < A.n; i++) look_at_sweep<T>{seen(A), y.data(), z.data()}(i, swept);
+    for (int64_t i = 0; i < A.n; i++) {
+        std::vector<double> others;
+        double centre = 0, all = 0, sweep = 0;
+        for (int64_t k = A.begin[i]; k < A.end[i]; k++) {
+            const double size = (double)adapt_modulus(A.values[k]);
+            if (A.columns[k] == i) centre = size;
+            else others.push_back(size), all += size, sweep += size * y[A.columns[k]];
+        }
+        std::sort(others.rbegin(), others.rend());
+        double near = centre;
+        for (size_t k = 0; k < others.size() && k < 2; k++) near += others[k];
+        const double by = fmax(centre, all);
+        last[i] = all / centre;
+        if (centre == 0) expected[LOOK_MISSING]++;
+        expected[LOOK_DIAGONAL] += centre / by, expected[LOOK_NEAR] += near / by;
+        expected[LOOK_ALL] += (centre + all) / by;
+        expected[LOOK_RATIO] += last[i], expected[LOOK_SQUARE] += last[i] * last[i];
+        squares += sweep / centre * (sweep / centre);
+    }
+    for (int k = 0; k < LOOK_SUMS; k++) CHECK(is_near(sums[k], expected[k]));
+    CHECK(is_near(swept[LOOK_SQUARE], squares));
+}
+
+/** Rings of `length` rows each, with a weak edge from each ring to the next: of a ring a forest leaves one edge out. */
+void compare_rings(int length, int rings, double share)
+{
+    matrix<double> A;
+    A.n = (int64_t)length * rings;
+    for (int32_t i = 0; i < A.n; i++) {
+        const int32_t first = i / length * length, next = first + (i + 1 - first) % length,
+                      before = first + (i - first + length - 1) % length;
+        std::map<int32_t, double> row = {{i, 4}, {next, -1}, {before, -1}};
+        if (i + length < A.n) row[i + length] = -1e-3;
+        A.begin.push_back((int64_t)A.columns.size());
+        for (const auto &entry : row) A.columns.push_back(entry.first), A.values.push_back(entry.second);
+        A.end.push_back((int64_t)A.columns.size());
+    }
+    double sums[LOOK_SUMS] = {}, along[LOOK_SUMS] = {};
+    std::vector<double> y(A.n);
+    std::vector<int32_t> largest(2 * A.n);
+    for (int64_t i = 0; i < A.n; i++) look_at_row<double>{seen(A), y.data(), largest.data()}(i, sums);
+    for (int64_t i = 0; i < A.n; i++) look_along_paths<double>{seen(A), largest.data()}(i, along);
+    CHECK(fabs(along[LOOK_NEAR] / (double)A.n - (1 + share / 2)) < 1e-12);
 }
 
 /* ------------------------------------------------------------------ factors */
@@ -325,7 +390,7 @@ template <typename T> void compare(trine_context ctx, const setting &s)
 
     construction<T> gpu(A, s.most);
     matrix<T> B = A;
-    compare_graph(A, std::vector<T>((size_t)s.n, one_of<T>()));
+    compare_graph(A, std::vector<T>((size_t)s.n, one_of<T>()), false);
     for (int l = 0; l < s.m; l++) {
         bands<T> expected(s.n), f(s.n);
         OK(trine_precond_get_factor(p, l, expected.a.data(), expected.b.data(), expected.c.data(),
@@ -336,7 +401,7 @@ template <typename T> void compare(trine_context ctx, const setting &s)
         B = gpu.multiply(B, f, s.threshold, l % 2);
         for (int64_t i = 0; i < s.n; i++)
             for (int64_t k = B.begin[i] + 1; k < B.end[i]; k++) CHECK(B.columns[k] > B.columns[k - 1]);
-        compare_graph(B, gpu.diagonal);
+        compare_graph(B, gpu.diagonal, true);
         if (l + 1 == s.m)
             for (int64_t i = 0; i < s.n; i++) {
                 const T by = gpu.diagonal[f.permutation[i]];
@@ -399,6 +464,7 @@ template <typename T> void compare_generators(int64_t n, double scale)
 
 template <typename T> void all(trine_context ctx)
 {
+    compare_look(random_matrix<T>(300, 0, 9, 1, false));
     for (const int64_t n : {1, 2, 3, 31, 32, 33, 64, 65, 3000}) compare_generators<T>(n, 1);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e-20 : 1e-160);
     compare_generators<T>(777, sizeof(real_of<T>) == 4 ? 1e18 : 1e150);
@@ -417,6 +483,9 @@ int main()
 {
     trine_context ctx;
     OK(trine_context_create(&ctx, "cpu"));
+    compare_rings(3, 9, 2. / 3);
+    compare_rings(7, 3, 6. / 7);
+    compare_rings(40, 2, 1);
     all<double>(ctx);
     all<float>(ctx);
     all<complex_of<double>>(ctx);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /** Largest normwise and componentwise backward error of a solve by rows, in eps of the precision. */
 struct errors { double normwise, componentwise; };
@@ -97,7 +98,7 @@ static void check_factors(double threshold, int64_t more)
             struct problem A = kind == 0   ? convection(side, is_complex(t), 5)
                                : kind == 1 ? scattered(side * side / 2, 4, is_complex(t), 6)
                                            : scattered(side * side, 2, is_complex(t), 7);
-            const struct factors F = incomplete_factors(&A, threshold, more < 0 ? A.n : more);
+            const struct factors F = incomplete_factors(&A, threshold, more < A.n ? more : A.n);
             const struct errors lower = check_triangle(F.L, t, TRINE_LOWER, "L"),
                                 upper = check_triangle(F.U, t, TRINE_UPPER, "U");
             most.normwise = fmax(most.normwise, fmax(lower.normwise, upper.normwise));
@@ -110,22 +111,24 @@ static void check_factors(double threshold, int64_t more)
 static void exact_factors_are_solved_accurately(void **state)
 {
     (void)state;
-    check_factors(0, -1);
+    check_factors(0, INT64_MAX);
 }
 
 static void incomplete_factors_are_solved_accurately(void **state)
 {
     (void)state;
     check_factors(1e-3, 10);
-    check_factors(1e-3, 0);
+    check_factors(0, ZERO_FILL);
 }
 
-/** The generator itself: exact factors multiply to A, incomplete ones have the entries that they may. */
+/** The generator itself: exact factors multiply to A, those of ILU(0) do so within A's pattern, incomplete ones have
+ *  the entries that they may. */
 static void the_generator_factors(void **state)
 {
     (void)state;
     struct problem A = scattered(60, 5, true, 3);
-    const struct factors F = incomplete_factors(&A, 0, A.n), I = incomplete_factors(&A, 1e-1, 2);
+    const struct factors F = incomplete_factors(&A, 0, A.n), I = incomplete_factors(&A, 1e-1, 2),
+                         Z = incomplete_factors(&A, 0, ZERO_FILL);
     value *row = calloc((size_t)A.n, sizeof *row);
     for (int64_t i = 0; i < A.n; i++) {
         for (int64_t k = F.L.offsets[i]; k < F.L.offsets[i + 1]; k++)
@@ -136,14 +139,21 @@ static void the_generator_factors(void **state)
             assert_true(cabs(row[j]) < 1e-12);
             row[j] = 0;
         }
+        for (int64_t k = Z.L.offsets[i]; k < Z.L.offsets[i + 1]; k++)
+            for (int64_t q = Z.U.offsets[Z.L.indices[k]]; q < Z.U.offsets[Z.L.indices[k] + 1]; q++)
+                row[Z.U.indices[q]] += Z.L.values[k] * Z.U.values[q];
+        for (int64_t k = A.offsets[i]; k < A.offsets[i + 1]; k++)
+            assert_true(cabs(row[A.indices[k]] - A.values[k]) < 1e-12);
+        memset(row, 0, (size_t)A.n * sizeof *row);
         const int64_t all = A.offsets[i + 1] - A.offsets[i];
         assert_true(I.L.offsets[i + 1] - I.L.offsets[i] + I.U.offsets[i + 1] - I.U.offsets[i] <= all + 1 + 4);
     }
     assert_true(I.L.nnz + I.U.nnz < F.L.nnz + F.U.nnz);
+    assert_int_equal(Z.L.nnz + Z.U.nnz, A.nnz + A.n); /* L has its diagonal, too */
     free(row);
     problem_free(&A);
-    for (int k = 0; k < 2; k++) {
-        struct problem L = k ? F.L : I.L, U = k ? F.U : I.U;
+    for (int k = 0; k < 3; k++) {
+        struct problem L = k == 2 ? Z.L : k ? F.L : I.L, U = k == 2 ? Z.U : k ? F.U : I.U;
         problem_free(&L);
         problem_free(&U);
     }

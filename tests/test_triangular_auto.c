@@ -126,14 +126,39 @@ static void groups_grow_with_the_number_of_solves(void **state)
     close_fixture(&f);
 }
 
+/** Plans for several right-hand sides, on a GPU: more of them, fewer entries; solves of any number are right. */
+static void several_right_hand_sides_have_fewer_entries(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        struct fixture f = open_problem(make_rows(8100, 2, grid), t, false);
+        int64_t entries = INT64_MAX, first = 0;
+        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 8) {
+            trine_triangular_pretend(SLOW);
+            set_plan(&f, (trine_triangular_options){.max_nrhs = nrhs, .expected_solves = 10000});
+            trine_triangular_pretend(0);
+            assert_true(takes_inverses(&f) && info_of(&f).entries <= entries);
+            entries = info_of(&f).entries;
+            if (nrhs == 1) first = entries;
+            const trine_triangular_prediction p = prediction_of(&f, TRINE_TRI_PARTITIONED_INVERSE);
+            assert_true(p.solve_seconds > 0 && p.numeric_seconds > 0);
+            for (int64_t k = 1; k <= nrhs; k = 3 * k + 1)
+                solve_and_check(&f, TRINE_N, k, k % 2 ? TRINE_COLMAJOR : TRINE_ROWMAJOR, k == 4, 1, true);
+        }
+        assert_true(entries < first);
+        close_fixture(&f);
+    }
+}
+
 static void what_forbids_inverses_is_said(void **state)
 {
     (void)state;
     const trine_triangular_options options[] = {
         {.max_nrhs = 2}, {.tune.row_order = 1}, {.tune.blocks = 3}, {.partition.memory = 1000}, {.expected_solves = 1}};
-    static const char *const reasons[] = {"one right-hand side", "by hand", "by hand", "fit", "analysis"};
+    static const char *const reasons[] = {"one right-hand side only on a CPU", "by hand", "by hand", "fit", "analysis"};
     struct fixture f = open_problem(make_rows(2500, 2, grid), TRINE_D, false);
-    for (int k = 0; k < 5; k++) {
+    for (int k = test_on_gpu() ? 1 : 0; k < 5; k++) {
         trine_triangular_pretend(k < 4 ? SLOW : 1);
         set_plan(&f, options[k]);
         assert_false(takes_inverses(&f));
@@ -258,16 +283,97 @@ static void small_plans_and_batches_of_triangles(void **state)
     trine_triangular_pretend(0);
 }
 
+/* ------------------------------------------- inside preconditioned iterations */
+
+static int groups_made;
+static void count_groups(void *user, int level, const char *message)
+{
+    (void)user, (void)level;
+    const char *const levels = strstr(message, " levels in ");
+    groups_made += levels && strstr(levels, " groups, ");
+}
+
+/** Steps of CG or GMRES on a grid with an exactly applied incomplete factorization, to a hundred eps. groups_made: how
+ *  many triangles have been put into groups. */
+static int64_t steps_of(trine_context ctx, trine_dtype t, trine_precond_method method, int64_t applications,
+                        double *residual)
+{
+    enum { SIDE = 40, SIZE = SIDE * SIDE };
+    const size_t bytes = SIZE * trine_dtype_size(t);
+    const bool cholesky = method == TRINE_PRECOND_IC0;
+    trine_matrix A;
+    trine_spmv product;
+    trine_precond p;
+    trine_op a, m;
+    trine_krylov k;
+    trine_krylov_result r;
+    char *host = malloc(bytes);
+    for (int64_t i = 0; i < SIZE; i++) put(t, host, i, random_element(t, 5, (uint64_t)i));
+    void *b = test_to_device(ctx, host, bytes), *x = test_to_device(ctx, host, bytes);
+    OK(trine_matrix_gallery(ctx, &A, cholesky ? "laplace2d:nx=40,ny=40" : "rotate7:n=40", t));
+    OK(trine_spmv_analyse(ctx, &product, A, NULL));
+    OK(trine_spmv_numeric(product, TRINE_HOST, NULL, NULL));
+    groups_made = 0;
+    OK(trine_context_set_log(ctx, count_groups, NULL, 3));
+    OK(trine_precond_analyse(ctx, &p, A, &(trine_precond_options){.method = method, .expected_solves = applications}));
+    OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+    OK(trine_precond_check(p, NULL));
+    OK(trine_context_set_log(ctx, NULL, NULL, 0));
+    OK(trine_spmv_as_op(product, &a));
+    OK(trine_precond_as_op(p, &m));
+    OK(trine_krylov_create(ctx, &k, a, m,
+                           &(trine_krylov_options){.method = cholesky ? TRINE_KRYLOV_CG : TRINE_KRYLOV_GMRES,
+                                                   .restart = 30,
+                                                   .rtol = 100 * eps_of(t)}));
+    const trine_dense B = {b, SIZE, 1, SIZE, TRINE_COLMAJOR}, X = {x, SIZE, 1, SIZE, TRINE_COLMAJOR};
+    OK(trine_krylov_solve(k, &B, &X, NULL));
+    OK(trine_krylov_get_result(k, 0, &r, NULL));
+    *residual = r.residual / r.rhs_norm;
+    OK(trine_krylov_destroy(&k));
+    OK(trine_op_destroy(&a));
+    OK(trine_op_destroy(&m));
+    OK(trine_precond_destroy(&p));
+    OK(trine_spmv_destroy(&product));
+    OK(trine_matrix_destroy(&A));
+    test_release(ctx, b);
+    test_release(ctx, x);
+    free(host);
+    return r.iterations;
+}
+
+/** Triangles of ILU(0) and IC(0) are inverted where many applications are expected, and solvers take the same steps. */
+static void incomplete_factors_are_applied_exactly(void **state)
+{
+    (void)state;
+    static const trine_precond_method methods[] = {TRINE_PRECOND_ILU0, TRINE_PRECOND_IC0};
+    trine_context ctx = test_context();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
+        for (int m = 0; m < 2; m++) {
+            double residuals[2];
+            trine_triangular_pretend(SLOW);
+            const int64_t with = steps_of(ctx, t, methods[m], 0, &residuals[0]); /* 0: 1000 */
+            trine_triangular_pretend(0);
+            assert_int_equal(groups_made, 2); /* L and U; L and L^H */
+            const int64_t without = steps_of(ctx, t, methods[m], 1, &residuals[1]);
+            assert_int_equal(groups_made, 0);
+            for (int k = 0; k < 2; k++) assert_true(residuals[k] <= 100 * eps_of(t));
+            assert_true(without > 5 && llabs((long long)(with - without)) <= 1 + without / 20);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_total_is_taken),
         cmocka_unit_test(the_turning_point_is_where_the_numbers_say),
         cmocka_unit_test(groups_grow_with_the_number_of_solves),
+        cmocka_unit_test(several_right_hand_sides_have_fewer_entries),
         cmocka_unit_test(what_forbids_inverses_is_said),
         cmocka_unit_test(a_dense_inverse_is_given_up),
         cmocka_unit_test(values_that_grow_are_solved_without_inverses),
         cmocka_unit_test(small_plans_and_batches_of_triangles),
+        cmocka_unit_test(incomplete_factors_are_applied_exactly),
     };
     return TEST_MAIN(tests);
 }

@@ -155,9 +155,9 @@ typedef enum {
                           a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says
                           why */
     TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
-                                are inverted (on a GPU), a trial solve at set-up decides: with a backward error
-                                above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
-                                then nothing at all; info.reason says so */
+                                are inverted (on a GPU), a trial solve with each op at set-up decides: with a backward
+                                error above 10 eps (LU: 4) nothing is inverted in triangles that had some panels
+                                inverted, then nothing at all; info.reason says so */
     TRINE_SOLVER_GENERAL, /* trine_triangular on the factor's entries */
     TRINE_SOLVER_LIBRARY /* that of the library which factored: for few solves with one factor, which do not pay for
                             plans of triangles. On a CPU in double precision by CHOLMOD, KLU and UMFPACK, one solve at
@@ -194,7 +194,8 @@ typedef struct {
  *  instead of a copy.
  *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE
  *  or TRINE_ERR_SINGULAR where the factor, which is in double, has entries beyond that range or pivots that it makes
- *  zero. */
+ *  zero; with supernodal.single also where trial solutions leave the range; with TRINE_DIRECT_CUDSS where its solves
+ *  stay above 10 eps, three steps of refinement or not. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A,
                                            const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and

@@ -78,7 +78,9 @@ typedef struct {
 TRINE_API trine_status trine_spmv_analyse(trine_context ctx, trine_spmv *plan, trine_matrix A,
                                           const trine_spmv_options *options);
 
-/** Upper bounds of what trine_spmv_analyse takes with the same arguments. Reads no array. */
+/** Upper bounds of what trine_spmv_analyse takes with the same arguments. Reads no array, but on a GPU with max_nrhs of
+ *  4 or more and method AUTO, where rows that are long need more: the offsets, and for ops that need an index the
+ *  indices, counted in 4 bytes a column meanwhile. May synchronize. */
 TRINE_API trine_status trine_spmv_memory(trine_context ctx, trine_matrix A, const trine_spmv_options *options,
                                          trine_memory *memory);
 

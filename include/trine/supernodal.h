@@ -91,8 +91,10 @@ typedef struct {
                     negative = merge nothing */
     int single; /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to
                    it on the way in, solutions come out in double with single accuracy, for iterative
-                   refinement to mend (trine_direct does). Factor, right-hand sides and solutions must be
-                   within the range of single precision */
+                   refinement to mend (trine_direct does). The factor must be within the range of single
+                   precision, as trine_supernodal_check says; on a GPU right-hand sides and solutions, too. A
+                   CPU takes right-hand sides times powers of two, and returns TRINE_ERR_NO_CONVERGENCE where
+                   solutions leave the range all the same */
     /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory holds is
      * TRINE_ERR_MEMORY, here and in trine_supernodal_work */
     int64_t max_nrhs;
@@ -162,7 +164,8 @@ TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trin
                                                const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info
+ *  numeric; TRINE_ERR_NO_CONVERGENCE where options.single makes numbers of the factor infinite, and SINGULAR where it
+ *  makes a diagonal subnormal; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info
  *  has the growth of that numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 8 is logged
  *  (level 1; 2 where AUTO substitutes panels instead). An inversion that was asked for is done and passes, whatever
  *  its growth. */

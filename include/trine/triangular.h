@@ -62,10 +62,10 @@ typedef struct {
         int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
                                         brings componentwise backward errors down to those of substitution */
     } partition;
-    int64_t expected_solves; /* with this plan, 0 = 100: AUTO takes the method with the least that analysis, one
-                                numeric and so many solves are predicted to take together. Partitioned inverses are
-                                considered for plans of one right-hand side that nothing in `tune` is asked of. Groups
-                                of a method asked for by name are chosen for solves alone */
+    int64_t expected_solves; /* with this plan, of max_nrhs vectors, 0 = 100: AUTO takes the method with the least that
+                                analysis, one numeric and so many solves are predicted to take together. Inverses are
+                                considered for plans that nothing in `tune` is asked of, on a CPU for one right-hand
+                                side. Groups of a method asked for by name are chosen for solves alone */
     int64_t reserved[1]; /* zeros */
 } trine_triangular_options;
 

@@ -52,6 +52,7 @@ struct trine_factor_s {
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
     enum factor_use use; /* that it was made for */
+    unsigned ops; /* op(A) that solves are for; both N and T where nobody says */
     bool by_library; /* solves are the library's where it can, and parts are taken when asked for */
     bool updated; /* there were new values */
     bool of_plan; /* a plan made it for itself, and takes its triangles away */
@@ -111,9 +112,9 @@ static inline bool factor_solves(trine_factor F)
 }
 /** By F's library, for contiguous columns on the host; op as direct_op has it. */
 trine_status factor_solve_in_place(trine_factor F, trine_transpose op, const trine_dense *X);
-/** trine_factor_create. */
+/** trine_factor_create, for solves with the ops. */
 trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options,
-                           enum factor_use use);
+                           enum factor_use use, unsigned ops);
 /** What the library has not handed out yet of F's permutations, scales, panels and triangles. */
 trine_status factor_take_parts(trine_factor F);
 
@@ -130,9 +131,12 @@ void factor_drop_upper_panels(trine_factor F);
  *  (trine_matrix_check). *info: A's sizes. */
 trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
 
-/** Solve once with F->triangles for a known solution, and refine until the backward error is small: sets
- *  F->trial_error and F->refine. */
+/** Solve once for each op of factor_trial_ops, with F->triangles or by the library, for a known solution, and refine
+ *  until the backward error is small: sets F->trial_error and F->refine to the largest. */
 trine_status factor_try(trine_factor F);
+/** Of F->ops those that a trial looks at: the error of A^H is that of A^T. A factor with columns of very different
+ *  sizes may be accurate for A in norms, of which the largest columns are all, and not for A^T. */
+unsigned factor_trial_ops(trine_factor F);
 /** Whether the solve of factor_try ended with a backward error that is small enough. */
 bool factor_is_accurate(trine_factor F);
 /** One permutation of rows and columns, and a Hermitian matrix: Cholesky and L D L^H. */
@@ -199,6 +203,8 @@ trine_status factor_column_order(trine_factor F, trine_ordering which, int32_t *
 int factor_ascending(const void *a, const void *b);
 /** TRINE_ERR_MEMORY if a factor of so many bytes, and of F->count.entries, is more than there is room for (room.c). */
 trine_status factor_check_room(trine_factor F, double bytes);
+/** What a factorization takes at most, in the log: as a warning where that is more than there is. */
+void factor_tell_room(trine_factor F, double bytes);
 /** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). Looked at once. */
 trine_status factor_check_structural_rank(trine_factor F);
 /** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */

@@ -255,7 +255,8 @@ static trine_status numeric_and_trial(trine_factor F)
     factor_clear_numeric(F);
     TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
     if (!factor_solves(F)) TRY(factor_take_parts(F));
-    if (F->trusted && F->refine_new == 0) F->trial_error = F->trial_new;
+    const bool trusted = F->trusted && F->refine_new == 0 && factor_trial_ops(F) == TRINE_N;
+    if (trusted) F->trial_error = F->trial_new;
     else if (needs_trial(F)) TRY(factor_try(F));
 done:
     return status;
@@ -384,7 +385,7 @@ done:
 }
 
 trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options,
-                           enum factor_use use)
+                           enum factor_use use, unsigned ops)
 {
     REQUIRE(out, "F is NULL");
     *out = NULL;
@@ -402,6 +403,7 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
     F->ctx = trine_retain_context(ctx);
     F->options = chosen;
     F->use = use;
+    F->ops = ops;
     F->by_library = use != FACTOR_FOR_PLANS;
     F->n = info.n_rows;
     F->nnz_given = info.nnz;
@@ -434,7 +436,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
                                  const trine_factor_options *options)
 {
     TRINE_RANGE;
-    return factor_create(ctx, out, A, options, FACTOR_FOR_PLANS);
+    return factor_create(ctx, out, A, options, FACTOR_FOR_PLANS, TRINE_N | TRINE_T);
 }
 
 static trine_status same_pattern(trine_factor F, trine_matrix W)

@@ -54,6 +54,24 @@ done:
     return status;
 }
 
+/** The inverse of a permutation, and a scale of permuted rows in the order of the rows. */
+static trine_status invert_permutation(trine_direct D, const int32_t *perm, const void *scale, int32_t **place,
+                                       void **there)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t size = trine_dtype_is_single(D->base.dtype) ? sizeof(float) : sizeof(double);
+    trine_free(D->base.ctx, TRINE_HOST, *there);
+    *there = NULL;
+    if (!*place) TRY(ALLOC(D->base.ctx, *place, D->base.n));
+    for (int64_t k = 0; k < D->base.n; k++) (*place)[perm[k]] = (int32_t)k;
+    if (!scale) goto done;
+    TRY(trine_alloc(D->base.ctx, TRINE_HOST, (size_t)D->base.n * size, there));
+    for (int64_t k = 0; k < D->base.n; k++)
+        memcpy((char *)*there + (size_t)perm[k] * size, (const char *)scale + (size_t)k * size, size);
+done:
+    return status;
+}
+
 static trine_status place_permutations(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
@@ -64,6 +82,10 @@ static trine_status place_permutations(trine_direct D)
     TRY(place(D, col_perm, (size_t)D->base.n * sizeof *col_perm, &D->col_perm));
     TRY(place_scale(D, row_scale, &D->row_scale));
     TRY(place_scale(D, col_scale, &D->col_scale));
+    if (D->space == TRINE_HOST && D->sweeps.max_nrhs > 1) {
+        TRY(invert_permutation(D, row_perm, D->row_scale, &D->row_place, &D->row_scale_there));
+        TRY(invert_permutation(D, col_perm, D->col_scale, &D->col_place, &D->col_scale_there));
+    }
 done:
     return status;
 }
@@ -138,35 +160,63 @@ static trine_status check_options(const trine_direct_options *o)
     return TRINE_SUCCESS;
 }
 
-/** Backward error, in eps, of a solve for b = A s with a random s. */
-static trine_status try_solve(trine_direct D, double *error)
+/** Backward error, in eps, of a solve for b = op(A) s with a random s, or for b = s. matrix: op(A); x: n elements in
+ *  the plan's space. */
+static trine_status try_op(trine_direct D, trine_matrix matrix, trine_transpose op, uint32_t seed, bool multiply,
+                           void *s, void *b, void *x, double *error)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t element = trine_dtype_size(D->base.dtype), bytes = (size_t)D->base.n * element;
+    const size_t bytes = (size_t)D->base.n * trine_dtype_size(D->base.dtype);
+    const int64_t parts = D->base.n * (trine_dtype_is_complex(D->base.dtype) ? 2 : 1);
+    const double size = D->options.supernodal.single ? 1024 : 1; /* room in its range for right-hand sides of others */
+    uint32_t state = seed;
+    for (int64_t i = 0; i < parts; i++) {
+        state = state * 1664525u + 1013904223u; /* Numerical Recipes */
+        const double u = size * ((double)state / 2147483648.0 - 1);
+        if (trine_dtype_is_single(D->base.dtype)) ((float *)s)[i] = (float)u;
+        else ((double *)s)[i] = u;
+    }
+    if (multiply) TRY(trine_matrix_multiply(matrix, TRINE_N, NULL, s, NULL, b));
+    else memcpy(b, s, bytes);
+    TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
+    const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    TRY(solve_and_refine(D, (direct_work *)D->base.own_work, op, &X, &X, NULL));
+    TRY(trine_context_synchronize(D->base.ctx));
+    TRY(trine_copy(D->base.ctx, s, TRINE_HOST, x, D->space, bytes));
+    trine_accuracy accuracy;
+    TRY(trine_matrix_accuracy(matrix, 1, s, b, NULL, &accuracy));
+    *error = accuracy.backward_error;
+done:
+    return status;
+}
+
+enum trial_kinds { SOLUTIONS = 1, SOLUTIONS_AND_RHS = 2 };
+
+/** The largest backward error, in eps, of solves for so many random solutions (and right-hand sides) with each op that
+ *  was announced; NaN if one is. */
+static trine_status try_solves(trine_direct D, int trials, enum trial_kinds of, double *error)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t bytes = (size_t)D->base.n * trine_dtype_size(D->base.dtype);
+    const int kinds = of;
+    trine_matrix turned = NULL;
     void *s = NULL, *b = NULL, *x = NULL;
     TRY(trine_alloc(D->base.ctx, TRINE_HOST, bytes, &s));
     TRY(trine_alloc(D->base.ctx, TRINE_HOST, bytes, &b));
     TRY(trine_alloc(D->base.ctx, D->space, bytes, &x));
-    const int64_t parts = D->base.n * (trine_dtype_is_complex(D->base.dtype) ? 2 : 1);
-    uint32_t state = 1;
-    for (int64_t i = 0; i < parts; i++) {
-        state = state * 1664525u + 1013904223u; /* Numerical Recipes */
-        const double u = (double)state / 2147483648.0 - 1;
-        if (trine_dtype_is_single(D->base.dtype)) ((float *)s)[i] = (float)u;
-        else ((double *)s)[i] = u;
+    *error = 0;
+    for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
+        if (!(D->sweeps.ops & op)) continue;
+        if (op != TRINE_N) TRY(trine_matrix_transpose(D->A, &turned, op));
+        for (int k = 0; k < kinds * trials; k++) {
+            double one;
+            TRY(try_op(D, turned ? turned : D->A, op, 1 + (uint32_t)(k / kinds), k % kinds == 0, s, b, x, &one));
+            if (!(one <= *error) && !isnan(*error)) *error = one;
+        }
+        trine_matrix_destroy(&turned);
     }
-    TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
-    TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
-    const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
-    if (D->refine && !D->rows[TRINE_N]) TRY(place_rows(D, TRINE_N)); /* op N may not be announced */
-    TRY(solve_and_refine(D, (direct_work *)D->base.own_work, TRINE_N, &X, &X, NULL));
-    TRY(trine_context_synchronize(D->base.ctx));
-    TRY(trine_copy(D->base.ctx, s, TRINE_HOST, x, D->space, bytes));
-    trine_accuracy accuracy;
-    TRY(trine_matrix_accuracy(D->A, 1, s, b, NULL, &accuracy));
-    *error = accuracy.backward_error;
 done:
-    if (!(D->sweeps.ops & TRINE_N)) trine_matrix_destroy(&D->rows[TRINE_N]);
+    trine_matrix_destroy(&turned);
     trine_free(D->base.ctx, TRINE_HOST, s);
     trine_free(D->base.ctx, TRINE_HOST, b);
     trine_free(D->base.ctx, D->space, x);
@@ -189,7 +239,7 @@ static trine_status take_accurate(trine_direct D)
     double error = 0;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     while (D->A && sweeps_on_trial(&D->sweeps)) {
-        TRY(try_solve(D, &error));
+        TRY(try_solves(D, 1, SOLUTIONS, &error));
         if (error <= most_error(D)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
     }
@@ -197,9 +247,11 @@ done:
     return status;
 }
 
-/** Of inverses that a step of refinement makes up for, whatever the right-hand side: those that lose half of the digits
- *  are as good as exact in one trial and not in the next. */
-static const double MOST_GROWTH = 100;
+/** Of inverses that a step of refinement makes up for. What it leaves is the growth times what the first solve leaves,
+ *  times the condition of A, which nobody knows: so trials decide as well. Where the step does what it should they end
+ *  far below one eps, and where it does not, some right-hand side of several shows it. */
+static const double MOST_GROWTH = 100, MOST_REFINED = 1;
+enum { REFINED_TRIALS = 4 };
 
 /** All panels inverted, and solutions refined once; *taken: a trial solve is accurate so. */
 static trine_status take_refined(trine_direct D, bool *taken)
@@ -211,10 +263,12 @@ static trine_status take_refined(trine_direct D, bool *taken)
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     D->refine = 1;
     TRY(place_all_rows(D));
-    TRY(try_solve(D, &error));
+    TRY(try_solves(D, REFINED_TRIALS, SOLUTIONS, &error));
     sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
-    *taken = D->sweeps.supernodal && growth <= MOST_GROWTH && error <= most_error(D);
-    trine_log(D->base.ctx, 2, "supernodal: a backward error of %.3g eps with all panels inverted, refined once", error);
+    *taken = D->sweeps.supernodal && growth <= MOST_GROWTH && error <= MOST_REFINED;
+    trine_log(D->base.ctx, 2,
+              "supernodal: a growth of %.3g, and a backward error of %.3g eps with all panels inverted, refined once",
+              growth, error);
     if (!*taken) {
         D->sweeps.invert_all = false;
         D->refine = 0;
@@ -241,7 +295,23 @@ static bool refinement_is_faster(trine_direct D)
     return substituted > 0 && growth <= MOST_GROWTH;
 }
 
-static trine_status set_up_sweeps(trine_direct D)
+/** Panels in single precision, whose solves may leave its range where the factor does not: NaN is no solution. */
+static trine_status check_range(trine_direct D)
+{
+    enum { FEW_ROWS = 500 }; /* of which chance decides what overflows */
+    trine_status status = TRINE_SUCCESS;
+    double error;
+    if (!D->options.supernodal.single || trine_dtype_is_single(D->base.dtype) || !D->sweeps.supernodal || !D->A)
+        return TRINE_SUCCESS;
+    TRY(try_solves(D, D->base.n < FEW_ROWS ? 8 : 2, SOLUTIONS_AND_RHS, &error));
+    if (!isfinite(error))
+        FAIL(TRINE_ERR_NO_CONVERGENCE,
+             "solves with panels in single precision leave its range: scale the matrix, or solve in double precision");
+done:
+    return status;
+}
+
+static trine_status make_sweeps(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
     bool refined = false;
@@ -253,6 +323,12 @@ static trine_status set_up_sweeps(trine_direct D)
     if (!refined) TRY(take_accurate(D));
 done:
     return status;
+}
+
+static trine_status set_up_sweeps(trine_direct D)
+{
+    const trine_status status = make_sweeps(D);
+    return status ? status : check_range(D);
 }
 
 /** Work arrays of orderings and factorizations leave holes in the heap. The arrays of a large factor's plan are mapped,
@@ -267,6 +343,33 @@ static void give_back_holes(trine_factor F)
 #endif
 }
 
+/** cuDSS makes pivots that are too small larger: trial solves with each op say how many steps of refinement that takes,
+ *  where refinement may be. */
+static trine_status set_up_cudss(trine_direct D)
+{
+    enum { MOST_STEPS = 3, TRIALS = 2 };
+    trine_status status = TRINE_SUCCESS;
+    const double most = 10; /* eps */
+    double error = 0;
+    const int asked = D->refine;
+    if (trine_dtype_is_single(D->base.dtype)) FAIL(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
+    if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
+        FAIL(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
+    while (D->A) {
+        TRY(try_solves(D, TRIALS, SOLUTIONS, &error));
+        if (error <= most) break;
+        if (!D->may_refine || D->refine == asked + MOST_STEPS)
+            FAIL(TRINE_ERR_NO_CONVERGENCE, "cuDSS leaves backward errors of %.3g eps after %d steps of refinement",
+                 error, D->refine);
+        D->refine++;
+        TRY(place_all_rows(D));
+    }
+    trine_log(D->base.ctx, 2, "cuDSS: a trial solve has a backward error of %.3g eps after %d steps of refinement",
+              error, D->refine);
+done:
+    return status;
+}
+
 /** What solves: the factor's library, or plans for the factor. */
 static trine_status set_up_solver(trine_direct D)
 {
@@ -274,12 +377,7 @@ static trine_status set_up_solver(trine_direct D)
     sweeps_destroy(&D->sweeps);
     D->sweeps.analyse_seconds = D->sweeps.numeric_seconds = 0;
     solver_tell_library(D->F, &D->options, D->sweeps.reason, sizeof D->sweeps.reason);
-    if (D->F->method != TRINE_DIRECT_CUDSS) return TRINE_SUCCESS;
-    if (trine_dtype_is_single(D->base.dtype))
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
-    if (D->options.solver != TRINE_SOLVER_AUTO && D->options.solver != TRINE_SOLVER_LIBRARY)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
-    return TRINE_SUCCESS;
+    return D->F->method == TRINE_DIRECT_CUDSS ? set_up_cudss(D) : TRINE_SUCCESS;
 }
 
 static void release(struct trine_plan *plan)
@@ -294,6 +392,10 @@ static void release(struct trine_plan *plan)
     trine_free(ctx, D->space, D->col_perm);
     trine_free(ctx, D->space, D->row_scale);
     trine_free(ctx, D->space, D->col_scale);
+    trine_free(ctx, TRINE_HOST, D->row_place);
+    trine_free(ctx, TRINE_HOST, D->col_place);
+    trine_free(ctx, TRINE_HOST, D->row_scale_there);
+    trine_free(ctx, TRINE_HOST, D->col_scale_there);
     pthread_mutex_destroy(&D->sweeps.works.lock);
 }
 
@@ -373,7 +475,8 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_use(ctx, info.dtype, &chosen)));
+    TRY(factor_create(ctx, &F, A, &chosen.factor, solver_use(ctx, info.dtype, &chosen),
+                      chosen.ops ? chosen.ops : TRINE_N));
     F->of_plan = true;
     solver_choose_library(F, &chosen);
     if (!factor_solves(F)) give_back_holes(F);

@@ -18,6 +18,10 @@ struct trine_direct_s {
     direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */
     void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
+    /* On the host, for several right-hand sides, which come by columns and are solved by rows: the inverse
+     * permutations, and the scales in A's order, so that columns are read and written from top to bottom. */
+    int32_t *row_place, *col_place;
+    void *row_scale_there, *col_scale_there;
 };
 
 /** H of a real matrix is T: the op that the plan's parts are made for. */

@@ -37,17 +37,26 @@ static double free_of_limit(void)
     return told ? (double)limit.rlim_cur - strtod(line, NULL) * (double)sysconf(_SC_PAGESIZE) : INFINITY; /* in pages */
 }
 
+enum { MEGA = 1000000, SMALL = 64 }; /* SMALL, in MEGA: to look takes longer than to fail */
+
+void factor_tell_room(trine_factor F, double bytes)
+{
+    if (bytes < (double)SMALL * MEGA) return;
+    const double room = fmin(free_of_system(), free_of_limit());
+    trine_log(F->ctx, bytes <= room ? 2 : 1, "%s: the factorization takes at most %.0f MB, and %.0f MB are free",
+              trine_direct_method_name(F->method), bytes / MEGA, room / MEGA);
+}
+
 trine_status factor_check_room(trine_factor F, double bytes)
 {
-    const double small = 64e6, mega = 1e-6; /* small: to look takes longer than to fail */
-    if (bytes < small) return TRINE_SUCCESS;
+    if (bytes < (double)SMALL * MEGA) return TRINE_SUCCESS;
     const double room = fmin(free_of_system(), free_of_limit());
     trine_log(F->ctx, 2, "%s: the factor takes %.0f MB, and %.0f MB are free", trine_direct_method_name(F->method),
-              bytes * mega, room * mega);
+              bytes / MEGA, room / MEGA);
     if (bytes <= room) return TRINE_SUCCESS;
     return trine_fail(
         TRINE_ERR_MEMORY,
         "the %s factor of this matrix takes %.0f MB (%.3g entries), and %.0f MB are free: the factorization "
         "was not begun",
-        trine_direct_method_name(F->method), bytes * mega, F->count.entries, room * mega);
+        trine_direct_method_name(F->method), bytes / MEGA, F->count.entries, room / MEGA);
 }

@@ -53,11 +53,23 @@ static trine_status solve_once(trine_direct D, direct_work *work, trine_transpos
                            .layout = layout,
                            .ld = layout == TRINE_COLMAJOR ? D->base.n : B->cols};
     __typeof__(&trine_vectors_permute) permute = conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute;
-    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale,
-                0, B, &Z, stream));
+    const trine_context ctx = D->base.ctx;
+    const trine_dtype t = D->base.dtype;
+    /* From columns to rows, in the order of the columns' entries. */
+    const bool turns = layout == TRINE_ROWMAJOR && D->row_place;
+    if (turns && B->layout == TRINE_COLMAJOR)
+        TRY(permute(ctx, t, forward ? D->row_place : D->col_place, forward ? D->row_scale_there : D->col_scale_there, 1,
+                    B, &Z, stream));
+    else
+        TRY(permute(ctx, t, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z,
+                    stream));
     TRY(sweeps_solve(&D->sweeps, op, &Z, work->triangles, stream));
-    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale,
-                1, &Z, X, stream));
+    if (turns && X->layout == TRINE_COLMAJOR)
+        TRY(permute(ctx, t, forward ? D->col_place : D->row_place, forward ? D->col_scale_there : D->row_scale_there, 0,
+                    &Z, X, stream));
+    else
+        TRY(permute(ctx, t, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X,
+                    stream));
 done:
     return status;
 }

@@ -8,7 +8,8 @@
 #include "core/scalar.h"
 #include "direct/direct.h"
 
-enum { most_steps = 3 };
+/* The largest of many residuals is much the same for every right-hand side; that of a few is not. */
+enum { most_steps = 3, few_rows = 500, trials_of_few_rows = 4 };
 /* In eps: what the paper calls stable. */
 static const double small_error = 10;
 /* The same with pivots down to KLU's own tolerance: other right-hand sides may leave more. */
@@ -26,6 +27,12 @@ trine_status factor_try(trine_factor F)
         trine_log(F->ctx, 2, "%s: a trial solve has a backward error of %.3g eps after %d steps of refinement",
                   trine_direct_method_name(F->method), F->trial_error, F->refine);
     return status;
+}
+
+unsigned factor_trial_ops(trine_factor F)
+{
+    if (factor_is_symmetric(F->method)) return TRINE_N; /* A^T = A, or conj(A) */
+    return (F->ops & TRINE_N) | (F->ops & (TRINE_T | TRINE_H) ? TRINE_T : 0u);
 }
 
 bool factor_is_accurate(trine_factor F) { return F->trial_error <= small_error; }

@@ -87,6 +87,7 @@ static trine_status analyse(trine_factor F)
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     state->flops = info[UMFPACK_FLOPS_ESTIMATE];
+    factor_tell_room(F, info[UMFPACK_PEAK_MEMORY_ESTIMATE] * info[UMFPACK_SIZE_OF_UNIT]);
     F->ordering = ordering_taken(info);
     if (F->ordering == TRINE_ORDERING_GIVEN && !F->given_order) F->ordering = F->symmetric_ordering;
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");

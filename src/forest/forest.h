@@ -134,7 +134,9 @@ struct forest_backend {
     trine_status (*exchange)(trine_forest f, uint64_t salt, void *stream);
     /** With omega = 0 lists of candidates stay, without the edges of the factor; else there are none any more. */
     trine_status (*scale)(trine_forest f, double omega, void *stream);
-    trine_status (*extract)(trine_forest f, const void *values, void *const bands[3], void *stream);
+    /** omega: weights are adjusted as well, as scale does. NULL: they are not. */
+    trine_status (*extract)(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                            void *stream);
     trine_status (*coarsen)(trine_forest f, void *stream);
     trine_status (*extract_blocks)(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                    void *stream);

@@ -147,7 +147,8 @@ done:
     return status;
 }
 
-static trine_status extract(trine_forest f, trine_space space, const void *values, void *const bands[3], void *stream)
+static trine_status extract(trine_forest f, trine_space space, const void *values, void *const bands[3],
+                            const double *omega, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     const void *staged = NULL;
@@ -156,7 +157,7 @@ static trine_status extract(trine_forest f, trine_space space, const void *value
     TRY(stage_values(f, space, values, stream, &staged));
     for (int k = 0; k < 3; k++)
         if (!bands[k] && f->graph.n) FAIL(TRINE_ERR_ARGUMENT, "%c is NULL", "abc"[k]);
-    TRY(f->backend->extract(f, staged, bands, stream));
+    TRY(f->backend->extract(f, staged, bands, omega, stream));
 done:
     return status;
 }
@@ -251,7 +252,7 @@ trine_status trine_forest_extract(trine_forest f, trine_space space, const void 
     TRINE_RANGE;
     void *stream = NULL;
     const trine_status status = enter(f, exec, &stream);
-    return status ? status : leave(f, extract(f, space, values, (void *const[]){a, b, c}, stream));
+    return status ? status : leave(f, extract(f, space, values, (void *const[]){a, b, c}, NULL, stream));
 }
 
 trine_status trine_forest_scale(trine_forest f, double omega, const trine_exec *exec)
@@ -458,20 +459,18 @@ trine_status trine_forest_extract_blocks(trine_forest f, trine_space space, cons
 
 /* ----------------------------------------------------------- decompositions */
 
-/** Weights of forest l > 0, from l - 1. The callback may look at the forest, so that it is not in use meanwhile; lost:
- *  and is another thread's then. */
+/** Weights of forest l > 0, by the callback. It may look at the forest, so that it is not in use meanwhile; lost: and
+ *  is another thread's then. */
 static trine_status next_weights(trine_forest f, int l, const trine_forest_decomposition *d, void *stream, bool *lost)
 {
     trine_status status = TRINE_SUCCESS;
     trine_space space = TRINE_HOST;
     const void *values = NULL;
-    if (d->next) {
-        trine_leave_alone(&f->usage);
-        status = d->next(d->user, l, f, &space, &values);
-        *lost = !trine_enter_alone(&f->usage); /* somebody else's call began meanwhile: wait for nobody */
-        if (*lost)
-            return trine_fail(TRINE_ERR_STATE, "the forest is in use by another thread during trine_forest_decompose");
-    }
+    trine_leave_alone(&f->usage);
+    status = d->next(d->user, l, f, &space, &values);
+    *lost = !trine_enter_alone(&f->usage); /* somebody else's call began meanwhile: wait for nobody */
+    if (*lost)
+        return trine_fail(TRINE_ERR_STATE, "the forest is in use by another thread during trine_forest_decompose");
     TRY(status);
     TRY(values ? set_weights(f, space, values, stream) : scale(f, d->omega, stream));
 done:
@@ -494,15 +493,19 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     if (!d->permutation && n) FAIL(TRINE_ERR_ARGUMENT, "permutation is NULL");
     if (!d->a != !d->b || !d->b != !d->c) FAIL(TRINE_ERR_ARGUMENT, "of a, b and c some are NULL and some are not");
     for (int l = 0; l < d->count; l++) {
-        TRY(l ? next_weights(f, l, d, stream, lost) : set_weights(f, space, values, stream));
-        f->wants_candidates = l + 1 < d->count && d->omega == 0;
+        const bool is_last = l + 1 == d->count;
+        const double *adjusted = is_last || d->next ? NULL : &d->omega; /* right behind the forest */
+        if (!l) TRY(set_weights(f, space, values, stream));
+        else if (d->next) TRY(next_weights(f, l, d, stream, lost));
+        f->wants_candidates = !is_last && d->omega == 0;
         status = run(f, space, NULL, options, stream);
         f->wants_candidates = false;
         TRY(status);
         if (f->ctx->cuda) TRY(trine_device_copy_async(f->ctx, d->permutation + l * n, f->permutation, bytes, stream));
         else TRY(trine_copy(f->ctx, d->permutation + l * n, TRINE_HOST, f->permutation, TRINE_HOST, bytes));
         void *const bands[] = {element(f, d->a, l * n), element(f, d->b, l * n), element(f, d->c, l * n)};
-        if (d->a) TRY(extract(f, space, values, bands, stream));
+        if (d->a) TRY(extract(f, space, values, bands, adjusted, stream));
+        else if (adjusted) TRY(scale(f, d->omega, stream));
     }
 done:
     return status;

@@ -24,6 +24,11 @@ static trine_status judge(const struct krylov_work *w, bool as_operator)
     for (int64_t i = 0; i < w->nrhs; i++) {
         const krylov_column *c = &w->columns[i];
         if (c->outcome == TRINE_OUTCOME_CONVERGED) continue;
+        if (c->outcome == TRINE_OUTCOME_NOT_FINITE && c->row < 0)
+            return trine_fail(TRINE_ERR_NO_CONVERGENCE,
+                              "right-hand side %lld: numbers left the range of the precision after %lld steps of %s: "
+                              "scale A or b",
+                              (long long)i, (long long)c->steps, trine_krylov_method_name(w->plan->parameters.method));
         if (c->outcome == TRINE_OUTCOME_NOT_FINITE)
             return trine_fail(TRINE_ERR_NO_CONVERGENCE,
                               "right-hand side %lld: %s not finite in row %lld, after %lld steps of %s", (long long)i,

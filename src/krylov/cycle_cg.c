@@ -7,6 +7,9 @@ static trine_status step(struct krylov_work *w, int j)
     trine_status status = TRINE_SUCCESS;
     const bool has_M = w->plan->parameters.has_M;
     void *r = w->V[V_R], *p = w->V[V_P], *q = w->V[V_Q], *z = has_M ? w->V[V_Z] : r;
+    bool done = false;
+    if (w->plan->backend->conjugate) TRY(w->plan->backend->conjugate(w, &done));
+    if (done) goto report;
     TRY(krylov_apply_A(w, KRYLOV_RUNNING, p, q));
     krylov_dot(w, 0, p, q);
     krylov_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0);
@@ -21,6 +24,7 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
     krylov_combine(w, p, C_BETA, p, C_ONE, z);
     TRY(krylov_end_body(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
+report:
     w->steps++;
     TRY(krylov_report(w, NULL));
 done:

@@ -75,6 +75,8 @@ struct krylov_backend {
     /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that; z
      *  not NULL: and z = M V[j + 1], M a diagonal. NULL, or *done false: by programs. */
     trine_status (*orthogonalize)(struct krylov_work *work, int j, void *z, bool *done);
+    /** Steps of CG, to the end of the body of a loop, on the rows of A. NULL, or *done false: by programs. */
+    trine_status (*conjugate)(struct krylov_work *work, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
     /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
@@ -86,6 +88,7 @@ struct krylov_backend {
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
 trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, void *z, bool *done);
+trine_status krylov_cuda_conjugate(struct krylov_work *work, bool *done);
 
 /* -------------------------------------------------------------------- plan */
 

@@ -164,6 +164,7 @@ static trine_status find_paths(trine_precond p, int l, const struct precond_rows
     precond_cpu.diagonal[t](B, TRINE_PRECOND_DIAGP1, a->diagonal, p->base.ctx->threads);
     precond_cpu.scale[t](B, a->diagonal, NULL, scaled, p->base.ctx->threads);
     if (l) {
+        precond_cpu.drop_rounding[t](B->offsets[B->n], scaled, p->base.ctx->threads);
         TRY(trine_matrix_csr(p->base.ctx, &matrix, t, B->n, B->n, B->offsets[B->n], TRINE_HOST, 64, B->offsets, 32,
                              B->columns, scaled));
         TRY(trine_forest_create(p->base.ctx, &forest, matrix, NULL));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "precond/common/rows.h"
+#include "precond/cuda/cuda.h"
 #include "precond/paths.h"
 
 enum { FACTORS = 4, FEW_FACTORS = 2 };
@@ -38,32 +39,6 @@ static bool has_diagonal(trine_precond p)
         if (p->diagonal[i] < 0 || !memcmp((const char *)p->values + (size_t)p->diagonal[i] * size, zeros, size))
             return false;
     return true;
-}
-
-/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what the diagonal and one forest have. */
-static trine_status measure_forest(trine_precond p, double *along)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = p->base.ctx;
-    const trine_dtype t = p->base.dtype;
-    const struct precond_rows rows = precond_rows_of(p);
-    trine_forest forest = NULL;
-    trine_forest_coverage coverage;
-    void *scaled = trine_host_alloc(ctx, p->nnz, trine_dtype_size(t)),
-         *T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(t));
-    if (!scaled || !T) status = TRINE_ERR_MEMORY;
-    if (status) goto done;
-    precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP1, T, ctx->threads);
-    precond_cpu.scale[t](&rows, T, NULL, scaled, ctx->threads);
-    TRY(trine_forest_create(ctx, &forest, p->matrix, NULL));
-    TRY(trine_forest_run(forest, TRINE_HOST, scaled, NULL, NULL));
-    TRY(trine_forest_get_coverage(forest, TRINE_HOST, scaled, &coverage, NULL));
-    *along = coverage.with_diagonal;
-done:
-    trine_forest_destroy(&forest);
-    trine_free(ctx, TRINE_HOST, scaled);
-    trine_free(ctx, TRINE_HOST, T);
-    return status;
 }
 
 static double norm_of(int64_t n, const double *x)
@@ -162,29 +137,118 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     return TRINE_SUCCESS;
 }
 
-/** On a GPU, likewise. */
-static trine_status choose_splitting(trine_precond p, trine_precond_options *o)
+/* ---------------------------------------------------------------- on a GPU */
+
+/** What is looked at there, and sums over rows. */
+struct survey {
+    struct precond_device_look look;
+    double sum[LOOK_SUMS];
+};
+
+static trine_status begin_survey(trine_precond p, trine_space space, const void *values, struct survey *s)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
+    const size_t n = (size_t)p->base.n;
+    TRY(precond_open_look(p));
+    TRY(precond_take_device_values(p, space, values));
+    s->look.rows = &p->looked->rows;
+    TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof(double), (void **)&s->look.x));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof(double), (void **)&s->look.y));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, 2 * n * sizeof(int32_t), (void **)&s->look.largest));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, LOOK_PARTS * LOOK_SUMS * sizeof(double), (void **)&s->look.parts));
+done:
+    return status;
+}
+
+static void end_survey(trine_precond p, struct survey *s)
+{
+    void *arrays[] = {s->look.x, s->look.y, s->look.largest, s->look.parts};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
+}
+
+int64_t precond_choice_bytes(trine_precond p)
+{
     const int64_t n = p->base.n;
-    const struct precond_rows rows = precond_rows_of(p);
-    double shares[2], along = 0, others = 0;
-    double *x = trine_host_alloc(ctx, 2 * n, sizeof *x);
-    if (!x) return TRINE_ERR_MEMORY;
-    precond_cpu.shares[p->base.dtype](&rows, shares, ctx->threads);
-    if (settles(p, x, x + n, &others)) {
+    return n * (2 * (int64_t)sizeof(double) + 2 * (int64_t)sizeof(int32_t)) +
+           LOOK_PARTS * LOOK_SUMS * (int64_t)sizeof(double) +
+           (p->device ? 0
+                      : (n + 1) * 8 + p->nnz * (4 + (int64_t)trine_dtype_size(p->base.dtype)) + 1 +
+                            (p->positions ? 8 * p->nnz : 0));
+}
+
+/** Run one of precond_device_looks, and read its sums. */
+static trine_status survey(trine_precond p, trine_status (*run)(trine_precond, const struct precond_device_look *),
+                           struct survey *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    double parts[LOOK_PARTS * LOOK_SUMS];
+    memset(s->sum, 0, sizeof s->sum);
+    if (!p->base.n) return TRINE_SUCCESS;
+    TRY(run(p, &s->look));
+    TRY(trine_device_synchronize(p->base.ctx, p->base.ctx->stream));
+    TRY(trine_copy(p->base.ctx, parts, TRINE_HOST, s->look.parts, TRINE_DEVICE, sizeof parts));
+    for (int k = 0; k < LOOK_PARTS * LOOK_SUMS; k++) s->sum[k % LOOK_SUMS] += parts[k];
+done:
+    return status;
+}
+
+/** As `settles`, when rows have been looked at. */
+static trine_status settles_there(trine_precond p, struct survey *s, bool *is_so)
+{
+    trine_status status = TRINE_SUCCESS;
+    const double n = (double)p->base.n, least = RATE * n / (double)p->nnz;
+    double before = sqrt(s->sum[LOOK_SQUARE]);
+    *is_so = !(s->sum[LOOK_DIAGONAL] / s->sum[LOOK_ALL] < MOST);
+    if (*is_so || !(s->sum[LOOK_RATIO] / n < 1)) return TRINE_SUCCESS;
+    for (int k = 2; k <= SWEEPS; k++) {
+        double *const last = s->look.x;
+        s->look.x = s->look.y;
+        s->look.y = last;
+        TRY(survey(p, precond_device_looks_of(p)->sweep[p->base.dtype], s));
+        const double norm = sqrt(s->sum[LOOK_SQUARE]), rate = 1 - norm / before;
+        *is_so = norm == 0 || rate >= QUICK * least;
+        if (*is_so || !(rate >= least)) return TRINE_SUCCESS;
+        before = norm;
+    }
+    *is_so = true;
+done:
+    return status;
+}
+
+static const char NO_DIAGONAL[] = "entries of the diagonal are missing or zero";
+
+static trine_status choose_splitting(trine_precond p, trine_precond_options *o, trine_space space, const void *values)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct precond_device_looks *looks = precond_device_looks_of(p);
+    struct survey s = {0};
+    double along = 0;
+    bool is_enough;
+    TRY(begin_survey(p, space, values, &s));
+    TRY(survey(p, looks->rows[p->base.dtype], &s));
+    if (s.sum[LOOK_MISSING] > 0) {
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, NO_DIAGONAL);
+        goto done;
+    }
+    const double share = s.sum[LOOK_DIAGONAL] / s.sum[LOOK_ALL], near = s.sum[LOOK_NEAR] / s.sum[LOOK_ALL],
+                 all = s.sum[LOOK_ALL];
+    TRY(settles_there(p, &s, &is_enough));
+    if (is_enough) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
         goto done;
     }
-    if (shares[1] >= NEARLY_ALL) TRY(measure_forest(p, &along)); /* else no forest has so much */
+    if (near >= NEARLY_ALL) { /* else no forest has so much */
+        TRY(survey(p, looks->paths[p->base.dtype], &s));
+        along = s.sum[LOOK_NEAR] / all;
+    }
     if (along >= NEARLY_ALL)
         decide(p, o, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
-    else if (shares[0] < DOMINANT)
+    else if (share < DOMINANT)
         decide(p, o, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
     else decide(p, o, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
 done:
-    trine_free(ctx, TRINE_HOST, x);
+    end_survey(p, &s);
     return status;
 }
 
@@ -196,13 +260,12 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options)
     trine_matrix_get_arrays(p->given, NULL, NULL, &values);
     if (!values && p->nnz)
         return trine_fail(TRINE_ERR_STATE, "method auto looks at the values of the matrix, which has none");
-    trine_status status = precond_take_values(p, given.space, values);
-    if (status) return status;
     options->fill_level = 1;
     options->homogeneous = 1; /* of MOS_A: rows may differ in size by any factor */
-    if (!has_diagonal(p)) {
-        decide(p, options, TRINE_PRECOND_DIAGP1, 0, "entries of the diagonal are missing or zero");
-        return TRINE_SUCCESS;
-    }
-    return (p->base.ctx->cuda ? choose_splitting : choose_factors)(p, options);
+    if (p->base.ctx->cuda) return choose_splitting(p, options, given.space, values);
+    trine_status status = precond_take_values(p, given.space, values);
+    if (status) return status;
+    if (has_diagonal(p)) return choose_factors(p, options);
+    decide(p, options, TRINE_PRECOND_DIAGP1, 0, NO_DIAGONAL);
+    return TRINE_SUCCESS;
 }

@@ -14,7 +14,7 @@ static trine_status take_array(trine_precond p, const void *given, const void *o
     return status ? status : trine_copy(p->base.ctx, *to, TRINE_DEVICE, given, TRINE_DEVICE, bytes);
 }
 
-trine_status precond_open_device(trine_precond p)
+static trine_status open_matrix(trine_precond p, struct precond_device_matrix **out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
@@ -24,7 +24,7 @@ trine_status precond_open_device(trine_precond p)
     const int64_t *offsets = NULL;
     const int32_t *columns = NULL;
     TRY(CALLOC(ctx, d, 1));
-    p->device = d;
+    *out = d;
     d->rows.n = n;
     TRY(trine_matrix_get_info(p->given, &m));
     if (m.space == TRINE_DEVICE && !p->positions) TRY(trine_matrix_get_arrays(p->given, &offsets, &columns, NULL));
@@ -40,14 +40,32 @@ done:
     return status;
 }
 
-void precond_close_device(trine_precond p)
+static void close_matrix(trine_precond p, struct precond_device_matrix **matrix)
 {
-    struct precond_device_matrix *d = p->device;
+    struct precond_device_matrix *d = *matrix;
+    *matrix = NULL;
     if (!d) return;
     trine_matrix_destroy(&d->view);
     void *arrays[] = {d->rows.offsets, d->rows.columns, d->rows.values, d->positions};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
     trine_free(p->base.ctx, TRINE_HOST, d);
+}
+
+trine_status precond_open_look(trine_precond p) { return open_matrix(p, &p->looked); }
+void precond_close_look(trine_precond p) { close_matrix(p, &p->looked); }
+
+trine_status precond_open_device(trine_precond p)
+{
+    if (!p->looked) return open_matrix(p, &p->device);
+    p->device = p->looked;
+    p->looked = NULL;
+    return TRINE_SUCCESS;
+}
+
+void precond_close_device(trine_precond p)
+{
+    close_matrix(p, &p->device);
+    close_matrix(p, &p->looked);
 }
 
 int64_t precond_device_bytes(trine_precond p)
@@ -60,7 +78,7 @@ trine_status precond_take_device_values(trine_precond p, trine_space space, cons
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
-    const struct precond_device_matrix *d = p->device;
+    const struct precond_device_matrix *d = p->looked ? p->looked : p->device;
     if (!p->nnz) return TRINE_SUCCESS;
     if (space == TRINE_DEVICE && d->positions)
         return precond_device_numeric_of(p)->gather[p->base.dtype](p, d->positions, values, d->rows.values,

@@ -105,7 +105,8 @@ trine_status precond_fill_graph(trine_precond p, const struct precond_device_row
     const struct precond_device_graph graph = {f->begin, f->end, f->columns, f->weights};
     int64_t entries;
     if (!g->is_fixed) TRY(look_at(p, B, g, &entries, &f->longest)); /* by which forests choose their kernels */
-    TRY(precond_device_graphs_of(p)->merge[p->base.dtype](p, B, T, kept, &g->lists, &graph, p->base.ctx->stream));
+    TRY(precond_device_graphs_of(p)->merge[p->base.dtype](p, B, T, kept, !g->is_fixed, &g->lists, &graph,
+                                                          p->base.ctx->stream));
     TRY(forest_open_is_filled(g->forest, p->base.ctx->stream));
 done:
     return status;

@@ -68,19 +68,12 @@ done:
     return status;
 }
 
-/** What the choice takes beside p, while p has no more than its pattern. */
-static trine_status count_choice(trine_precond p)
+/** What the choice takes beside p. */
+static void count_choice(trine_precond p)
 {
-    trine_memory told = {.host_peak = 2 * p->base.n * (int64_t)sizeof(double)};
-    trine_status status = TRINE_SUCCESS;
-    if (p->base.ctx->cuda) {
-        TRY(trine_forest_memory(p->base.ctx, p->matrix, NULL, &told));
-        told.host_kept = told.device_kept = 0;
-        told.host_peak += (p->nnz + p->base.n) * (int64_t)trine_dtype_size(p->base.dtype);
-    }
-    trine_tally_add(p->base.ctx, &told, 0);
-done:
-    return status;
+    const trine_memory on_host = {.host_peak = 2 * p->base.n * (int64_t)sizeof(double)},
+                       on_gpu = {.device_peak = precond_choice_bytes(p)};
+    trine_tally_add(p->base.ctx, p->base.ctx->cuda ? &on_gpu : &on_host, 0);
 }
 
 enum { WORK_PART = 1024 }; /* more than any method's part of a work */
@@ -102,7 +95,7 @@ trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine
     trine_tally_begin(&tally, ctx);
     TRY(precond_new_plan(&tally.ctx, &p));
     TRY(precond_prepare(p, A, &chosen));
-    if (!options || options->method == TRINE_PRECOND_AUTO) TRY(count_choice(p));
+    if (!options || options->method == TRINE_PRECOND_AUTO) count_choice(p);
     trine_tally_report(&tally, sizeof(struct precond_work) + WORK_PART, precond_work_bytes(p, p->options.max_nrhs),
                        memory);
     trine_matrix_get_info(A, &m);

@@ -83,6 +83,8 @@ const void *precond_get_T(trine_precond p);
 const void *precond_get_diagonal_T(trine_precond p); /* of DIAGP0..L1 */
 /** The method of AUTO, by A's values; p has its pattern. */
 trine_status precond_choose(trine_precond p, trine_precond_options *options);
+/** What that takes on a GPU beside what p has there. */
+int64_t precond_choice_bytes(trine_precond p);
 
 /* Steps of numeric that MOS_A shares (paths_numeric.c). */
 /** The paths of `forest`, as it is, into f. */

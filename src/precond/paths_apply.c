@@ -81,10 +81,12 @@ static trine_dense columns_of(trine_precond p, const trine_dense *X, int64_t j, 
     return part;
 }
 
-/** Where vertices of factor l stand in the caller's order, or in that of the factor that is applied after it. */
+/** Where vertices of factor l stand in the caller's order, or in that of the factor that is applied after it. NULL: in
+ *  path order, of paths that go through A as it stands. */
 static const int32_t *order_of(trine_precond p, int l, bool fused)
 {
     const struct paths_state *s = paths_of(p);
+    if (s->on_device && p->options.method == TRINE_PRECOND_TRIDIAG) return NULL;
     if (s->on_device) return fused ? s->on_device[l].to_next : s->on_device[l].permutation;
     return fused ? s->factor[l].to_next : s->factor[l].permutation;
 }
@@ -127,6 +129,9 @@ static trine_status pass_on_gpu(trine_precond p, const struct precond_call *call
     const trine_dense middle = block_at(p, q->middle, q->B.cols);
     const trine_gtsv_options o = {.op = call->op};
     const trine_exec exec = {.stream = call->stream};
+    if (p->options.method == TRINE_PRECOND_TRIDIAG)
+        return trine_gtsv(ctx, t, q->B.rows, q->B.cols, &o, f->a, f->b, f->c, q->B.data, q->B.ld, q->X.data, q->X.ld,
+                          scratch.solve, scratch.solve_bytes, &exec);
     if (q->from) TRY(trine_vectors_permute(ctx, t, q->from, NULL, 0, &q->B, &middle, call->stream));
     TRY(trine_gtsv(ctx, t, middle.rows, middle.cols, &o, f->a, f->b, f->c, middle.data, middle.ld, middle.data,
                    middle.ld, scratch.solve, scratch.solve_bytes, &exec));

@@ -188,6 +188,7 @@ trine_status precond_prepare(trine_precond p, trine_matrix A, const trine_precon
     }
     TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
     TRY(p->method->analyse(p));
+    precond_close_look(p);
 done:
     return status;
 }

@@ -29,6 +29,7 @@ struct trine_precond_s {
 
     /* On a GPU: A there, if numeric runs there. What the host has is then brought home when it is asked for. */
     struct precond_device_matrix *device; /* NULL: numeric runs on the host */
+    struct precond_device_matrix *looked; /* what a choice of the method has made, while analyse runs */
     pthread_mutex_t home_lock;       /* of is_home, and of bringing home */
     bool is_home;
 
@@ -44,6 +45,10 @@ struct trine_precond_s {
 /** Of a diagonal that must be real (IC0's), the imaginary part may be so many rounding errors of the real part: what
  *  products like B^H B leave there. It is dropped; a larger one makes the pivot NaN. */
 enum { PRECOND_MOST_ROUNDING = 32 };
+
+/** Where terms of an entry of B_l of MOS_A cancel, rounding errors are left, which are no edges of its forest: a GPU
+ *  has others than a CPU. Entries of diagp1(B_l)^-1 B_l below so many eps are none. */
+enum { PRECOND_ROUNDING = 64 };
 
 /** Note that the pivot of a row is of no use; the first row stays. For one thread at a time. */
 static inline void precond_note_pivot(trine_precond p, int64_t row, trine_status status)
@@ -116,6 +121,9 @@ trine_status precond_make_forest_of(trine_precond p, const trine_forest_options 
 /** Give a plan A in device memory, without values, so that numeric_on_device runs (device.c). */
 trine_status precond_open_device(trine_precond p);
 void precond_close_device(trine_precond p);
+/** p->looked becomes what precond_open_device makes, or is freed. */
+trine_status precond_open_look(trine_precond p);
+void precond_close_look(trine_precond p);
 int64_t precond_device_bytes(trine_precond p);
 /** p->device's values from values in A's order. */
 trine_status precond_take_device_values(trine_precond p, trine_space space, const void *values);

@@ -273,10 +273,17 @@ trine_status trine_spmv_memory(trine_context ctx, trine_matrix A, const trine_sp
     TRY(check_options(options));
     TRY(settle(&plan, A, options));
     trine_matrix_get_info(A, &m);
-    const struct spmv_side *home = &plan.side[home_of(m.format)], *away = &plan.side[1 - home_of(m.format)];
+    struct spmv_side *home = &plan.side[home_of(m.format)], *away = &plan.side[1 - home_of(m.format)];
     const void *offsets;
+    const int32_t *columns;
     int bits;
     TRY(trine_matrix_get_offsets(A, &offsets, &bits));
+    TRY(trine_matrix_get_arrays(A, NULL, &columns, NULL));
+    home->offset_bits = bits, away->offset_bits = 64;
+    home->offsets = offsets, home->columns = columns;
+    /* of a device that a count only pretends to have nothing can be read */
+    if (plan.backend->measure && !(ctx->is_tally && m.space == TRINE_DEVICE))
+        TRY(plan.backend->measure(&plan, m.space, home));
     const int64_t copies = m.space == ctx->info.space ? 0 : (home->n_rows + 1) * bits / 8 + 4 * m.nnz;
     const int64_t index = away->announced ? (away->n_rows + 1) * 8 + m.nnz * (4 + away->position_bits / 8) : 0;
     int64_t kept = 0, peak = 0;

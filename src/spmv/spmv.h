@@ -106,7 +106,11 @@ struct spmv_backend {
     void (*release_part)(trine_spmv plan, struct spmv_side *side);
     size_t (*work_bytes)(trine_spmv plan, int64_t nrhs);
     trine_status (*work_begin)(trine_spmv plan, struct spmv_work *work); /* its buffer is there; NULL: nothing to do */
-    /** Bytes that the plan keeps in the context's space and needs meanwhile, beside copies of arrays, at most. */
+    /** longest_row of announced sides, for `memory`, where that depends on it: from the home side's arrays, which are
+     *  in `space`. NULL: it does not. */
+    trine_status (*measure)(trine_spmv plan, trine_space space, const struct spmv_side *home);
+    /** Bytes that the plan keeps in the context's space and needs meanwhile, beside copies of arrays, at most: by the
+     *  longest rows where these are known. */
     void (*memory)(trine_spmv plan, int64_t *kept, int64_t *peak);
     int64_t host_bytes; /* kept on the host for a side beside these, at most */
     trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);

@@ -229,6 +229,7 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
     if (status) return status;
     plan->substituted = substituted_before_check(plan);
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
+    plan->beyond_single = plan->given_is_nan = false;
     if (plan->S.n) status = take(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
     return trine_plan_numeric_end(&plan->base, status, start);
 }
@@ -291,8 +292,13 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
                   plan->growth, (long long)plan->substituted, (long long)plan->S.n_panels);
     else if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
         trine_log(plan->base.ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
+    if (plan->beyond_single)
+        return trine_fail(
+            TRINE_ERR_NO_CONVERGENCE,
+            "values of the factor are beyond the range of single precision: scale the matrix, or keep the factor in double");
     if (row >= 0)
-        return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN%s", (long long)row,
+        return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero%s or NaN%s", (long long)row,
+                          plan->base.dtype != plan->dtype ? ", subnormal" : "",
                           plan->base.dtype != plan->dtype ? ", rounded to single precision" : "");
     return TRINE_SUCCESS;
 }

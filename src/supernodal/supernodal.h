@@ -78,12 +78,15 @@ trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int6
 #define SUPERNODAL_HOST_DEVICE
 #endif
 enum { SUPERNODAL_TRIALS = 2 };
-/** Entry i of trial k: ones, for errors that add up; signs as if at random. */
+/** Entry i of trial k: ones, for errors that add up; signs as if at random. Almost: products of small integers and one
+ *  have no rounding errors, those with this number of 53 bits do, and in single precision, where it is one of 24 bits
+ *  and 1e-6 eps, too. */
 static inline SUPERNODAL_HOST_DEVICE double supernodal_trial(int64_t i, int k)
 {
+    const double one = 0x1.fffffa0000155p-1;
     uint32_t h = (uint32_t)i * 0x9E3779B9u;
     h = (h ^ h >> 15) * 0x85EBCA6Bu;
-    return k == 0 || h >> 31 ? 1 : -1;
+    return k == 0 || h >> 31 ? one : -one;
 }
 /** Largest growth of inverses that are the plan's own idea, below the ten eps that are the bound of a solve:
  *  Cholesky factors of 3-D grids have 3 to 8 (laplace3d:n=20 to 60), and solves with them a half of it or less.
@@ -102,6 +105,8 @@ struct trine_supernodal_s {
                                          SUPERNODAL_MOST_GROWTH */
     int64_t substituted; /* how many panels are, since the backend's `examine`; negative: not known yet */
     double growth; /* of the last numeric's inverses, likewise; negative: not known yet */
+    bool beyond_single; /* options.single: the last numeric's values are beyond its range; likewise */
+    bool given_is_nan; /* options.single on a CPU: some of them are NaN */
     supernodal_structure S;
     int64_t n_factors, *factor_values; /* of a batch: where each one's values begin; else 0, NULL */
     bool from_triangle; /* numeric takes the values of a triangle T, and solves are with T: */
@@ -127,8 +132,8 @@ struct supernodal_backend {
     trine_status (*analyse)(trine_supernodal plan);
     void (*destroy)(trine_supernodal plan);
     trine_status (*numeric)(trine_supernodal plan, trine_space space, const void *values, void *stream);
-    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none; sets plan->growth
-     *  and ->substituted. */
+    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none; sets plan->growth,
+     *  ->substituted, and on a GPU ->beyond_single. */
     trine_status (*examine)(trine_supernodal plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_supernodal plan, int64_t nrhs);
     trine_status (*work_init)(trine_supernodal plan, supernodal_work *work);
@@ -148,7 +153,8 @@ trine_status supernodal_place_on_gpu(trine_supernodal plan, const void *values, 
 /** numeric of a plan whose values are in the layout of its panels. */
 trine_status supernodal_take_values(trine_supernodal plan, trine_space space, const void *values, void *stream);
 
-/** options.single on the CPU (single.c): work_bytes follow the backend's own, which are a multiple of an element. */
+/** options.single on the CPU (single.c): work_bytes follow the backend's own. Right-hand
+ *  sides are taken times powers of two, and alpha times solutions, so that both have the range of double. */
 trine_status supernodal_single_numeric(trine_supernodal plan, const double *values);
 size_t supernodal_single_work_bytes(trine_supernodal plan, int64_t nrhs);
 trine_status supernodal_single_solve(trine_supernodal plan, trine_transpose op, const double *alpha,

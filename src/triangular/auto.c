@@ -46,10 +46,11 @@ bool triangular_inverses_may_pay(trine_triangular plan, int64_t nnz, int64_t lev
     const int sides = count_sides(plan);
     const struct inverse_extent least = costs_least_inverse(plan->base.n, nnz, levels);
     trine_triangular_prediction p = {0}, *const out = &plan->predicted[TRINE_TRI_PARTITIONED_INVERSE];
-    out->reason = tuned             ? "solves without inverses are tuned by hand"
-                  : o->max_nrhs > 1 ? "considered for one right-hand side only"
-                  : !(seconds > 0)  ? "no row waits for another"
-                                    : NULL;
+    const bool many_on_cpu = o->max_nrhs > 1 && !plan->base.ctx->cuda;
+    out->reason = tuned            ? "solves without inverses are tuned by hand"
+                  : many_on_cpu    ? "considered for one right-hand side only on a CPU"
+                  : !(seconds > 0) ? "no row waits for another"
+                                   : NULL;
     if (out->reason) return false;
     for (int s = 0; s < sides; s++) costs_add_inverse(plan, &least, &p);
     /* twice the least analysis: some will find that inverses do not pay */

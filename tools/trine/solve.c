@@ -316,17 +316,18 @@ static trine_status measure(struct run *r, void *residual)
     return trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy);
 }
 
-/** What is to become small: the backward error in eps; of a factor in single precision, the componentwise one as well.
- *  Norms do not see rows that are small beside others, and these have as few digits as the factor. */
+/** What is to become small, in eps: the normwise backward error, and the componentwise one. Norms do not see rows and
+ *  columns that are small beside others. */
 static double error_of(const struct run *r)
 {
-    const trine_accuracy *a = &r->accuracy;
-    return r->p.single_factor ? fmax(a->backward_error, a->componentwise / trine_dtype_eps(r->t)) : a->backward_error;
+    return fmax(r->accuracy.backward_error, r->accuracy.componentwise / trine_dtype_eps(r->t));
 }
 
+bool is_accurate(const struct run *r) { return error_of(r) <= ACCURATE_EPS; }
+
 /** Steps of iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. They end above `enough`
- *  eps of error only after `most` steps, or where a step no longer halves it (enough < 0: makes it larger). A step
- *  that makes it larger is undone. */
+ *  eps of error only after `most` steps, or where a step no longer halves one that is accurate (enough < 0: makes it
+ *  larger). A step that makes it larger is undone. */
 static trine_status refine(struct run *r, int most, double enough)
 {
     trine_status status = TRINE_SUCCESS;
@@ -359,7 +360,7 @@ static trine_status refine(struct run *r, int most, double enough)
             break;
         }
         r->refined++;
-    } while (--most > 0 && error_of(r) > enough && (enough < 0 || error_of(r) <= 0.5 * least));
+    } while (--most > 0 && error_of(r) > enough && (enough < 0 || error_of(r) <= 0.5 * least || !is_accurate(r)));
     r->refine_seconds += step_end();
 done:
     trine_free(ctx, TRINE_HOST, best);
@@ -378,11 +379,11 @@ static trine_status refine_as_needed(struct run *r)
     TRY(measure(r, NULL));
     step_end();
     r->refined = 0;
-    r->initial_backward_error = r->accuracy.backward_error;
+    r->before_refinement = r->accuracy;
     if (r->inverse.iteration) return TRINE_SUCCESS; /* which ends where it was told to */
     if (o->refine_given && o->refine) TRY(refine(r, o->refine, -1));
     if (!o->refine_given && r->p.single_factor) TRY(refine(r, MOST_STEPS, 0));
-    else if (!o->refine_given && r->accuracy.backward_error > ACCURATE_EPS) TRY(refine(r, MOST_STEPS, 1));
+    else if (!o->refine_given && !is_accurate(r)) TRY(refine(r, MOST_STEPS, 1));
 done:
     return status;
 }
@@ -441,11 +442,12 @@ done:
 
 /** Digits of x that errors as large as they can be leave, in norm: those of the normwise backward error times the
  *  condition, or of the componentwise one times that after scaling, whichever promises more. */
-int right_digits(const struct run *r)
+int right_digits(const struct run *r, bool *of_scaled)
 {
     const double eps = trine_dtype_eps(r->t);
     const double normwise = r->condition.condition * fmax(r->accuracy.backward_error, 1) * eps;
     const double componentwise = r->condition.scaled * fmax(r->accuracy.componentwise, eps);
+    *of_scaled = componentwise < normwise;
     return (int)fmax(0, floor(-log10(fmin(normwise, componentwise))));
 }
 
@@ -477,7 +479,8 @@ static trine_status judge(struct run *r)
             "%s: A is singular to working precision%s: the residual is %.2g of b, though the backward error is %.2g eps",
             r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
     r->no_digits = false;
-    if (known && !right_digits(r))
+    bool of_scaled;
+    if (known && !right_digits(r, &of_scaled))
         take_warning(r, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
     return TRINE_SUCCESS;
 }

@@ -36,7 +36,7 @@ struct run {
     /* of the general method on the same factor; -1 if not compared */
     double general_setup_seconds, general_solve_seconds;
     trine_accuracy accuracy;
-    double initial_backward_error; /* before refinement */
+    trine_accuracy before_refinement;
     int refined;                   /* steps of refinement that x has had */
     trine_condition condition;
     double condition_seconds;      /* -1: not estimated */
@@ -45,8 +45,11 @@ struct run {
     struct strings log;            /* with --verbose */
 };
 
-/** How many digits of x can be right, as far as the condition tells. */
-int right_digits(const struct run *r);
+/** Both backward errors of x are as small as one can ask for. */
+bool is_accurate(const struct run *r);
+/** How many digits of x can be right, as far as the condition tells. *of_scaled: of x with A's columns
+ *  scaled; a right-hand side does not tell more of columns that are small beside others. */
+int right_digits(const struct run *r, bool *of_scaled);
 /** After a solve that ended well, or did not converge. */
 void print_solve_text(const struct run *r);
 void print_solve_json(const struct run *r);

@@ -58,7 +58,9 @@ static void print_condition(const struct run *r)
     printf("condition       %.3g (1-norm, estimated)", r->condition.condition);
     if (r->condition.scaled < r->condition.condition)
         printf(", %.3g with rows and columns scaled", r->condition.scaled);
-    printf(": about %d digits can be right\n", right_digits(r));
+    bool of_scaled;
+    const int digits = right_digits(r, &of_scaled);
+    printf(": about %d digits %scan be right\n", digits, of_scaled ? "of the scaled x " : "");
 }
 
 void print_solve_text(const struct run *r)
@@ -112,9 +114,10 @@ void print_solve_text(const struct run *r)
     }
     printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps%s\n", r->accuracy.backward_error,
            trine_dtype_eps(r->t), r->accuracy.componentwise / trine_dtype_eps(r->t),
-           r->accuracy.backward_error <= ACCURATE_EPS ? ": as right as this precision gets" : "");
+           is_accurate(r) ? ": as right as this precision gets" : "");
     if (r->refined)
-        printf("                %.3g eps before %s of refinement\n", r->initial_backward_error,
+        printf("                %.3g eps, componentwise %.3g eps, before %s of refinement\n",
+               r->before_refinement.backward_error, r->before_refinement.componentwise / trine_dtype_eps(r->t),
                r->refined == 1 ? "a step" : "steps");
     printf("residual        %.3g\n", r->accuracy.residual);
     if (r->condition_seconds >= 0) print_condition(r);
@@ -169,7 +172,7 @@ void print_solve_json(const struct run *r)
     }
     if (r->inverse.iteration) print_iteration_json(r->inverse.iteration);
     json_number("backward_error", r->accuracy.backward_error);
-    json_number("initial_backward_error", r->initial_backward_error);
+    json_number("initial_backward_error", r->before_refinement.backward_error);
     json_number("componentwise_error", r->accuracy.componentwise);
     json_number("residual", r->accuracy.residual);
     if (r->condition_seconds >= 0) {

@@ -21,7 +21,8 @@ trine_status forest_cpu_break_cycles(trine_forest f, void *stream);
 trine_status forest_cpu_order(trine_forest f, void *stream);
 trine_status forest_cpu_exchange(trine_forest f, uint64_t salt, void *stream);
 trine_status forest_cpu_scale(trine_forest f, double omega, void *stream);
-trine_status forest_cpu_extract(trine_forest f, const void *values, void *const bands[3], void *stream);
+trine_status forest_cpu_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                                void *stream);
 trine_status forest_cpu_coarsen(trine_forest f, void *stream);
 trine_status forest_cpu_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                        void *stream);

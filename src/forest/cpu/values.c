@@ -49,11 +49,12 @@ trine_status forest_cpu_scale(trine_forest f, double omega, void *stream)
     return run(ranges, &(struct job){.f = f, .omega = omega});
 }
 
-trine_status forest_cpu_extract(trine_forest f, const void *values, void *const bands[3], void *stream)
+trine_status forest_cpu_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                                void *stream)
 {
     static const trine_team_range ranges[] = TABLE(extract);
-    (void)stream;
-    return run(ranges, &(struct job){.f = f, .values = values, .bands = bands});
+    run(ranges, &(struct job){.f = f, .values = values, .bands = bands});
+    return omega ? forest_cpu_scale(f, *omega, stream) : TRINE_SUCCESS;
 }
 
 trine_status forest_cpu_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,

@@ -156,7 +156,8 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream);
 trine_status forest_cuda_order(trine_forest f, void *stream);
 trine_status forest_cuda_exchange(trine_forest f, uint64_t salt, void *stream);
 trine_status forest_cuda_scale(trine_forest f, double omega, void *stream);
-trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream);
+trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                                 void *stream);
 trine_status forest_cuda_coarsen(trine_forest f, void *stream);
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                         void *stream);

@@ -88,7 +88,7 @@ template <typename R, int N, typename Full>
 __device__ strongest<R, N> part_of_row(const forest_graph &g, const forest_view &p, const forest_round &round,
                                        const Full &is_full, const proposer<N> &who, int first, int step)
 {
-    constexpr int AT_ONCE = 2;
+    constexpr int AT_ONCE = N <= 2 ? 4 : 2; /* entries of a lane that are on their way together */
     const R *weights = static_cast<const R *>(g.weights);
     const int32_t v = who.vertex;
     strongest<R, N> best;

@@ -2,6 +2,7 @@
 #ifndef TRINE_FOREST_CUDA_LISTS_CUH
 #define TRINE_FOREST_CUDA_LISTS_CUH
 
+#include "forest/cuda/batch.cuh"
 #include "forest/cuda/device.cuh"
 
 namespace {
@@ -136,7 +137,8 @@ __device__ strongest<R, C> list_part(const forest_graph &g, const forest_view &p
     }
     return best;
 }
-template <typename R, int C> __device__ void write_list(const forest_view &p, int32_t v, const strongest<R, C> &best)
+/** best: sorted entries. */
+template <int C, typename Entries> __device__ void write_list(const forest_view &p, int32_t v, const Entries &best)
 {
     int4 *list = reinterpret_cast<int4 *>(p.candidates + (int64_t)v * C);
 #pragma unroll
@@ -155,7 +157,7 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
         strongest<R, C> best;
         if (has_row) best = list_part<R, C>(g, p, (int32_t)i.row, i.lane, lanes);
         for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
-        if (has_row && i.lane == 0) write_list(p, (int32_t)i.row, best);
+        if (has_row && i.lane == 0) write_list<C>(p, (int32_t)i.row, best);
     }
 }
 template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
@@ -165,7 +167,7 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
     for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
         strongest<R, C> best = list_part<R, C>(g, p, v, (int)threadIdx.x, (int)FOREST_THREADS);
         merge_block(best);
-        if (threadIdx.x == 0) write_list(p, v, best);
+        if (threadIdx.x == 0) write_list<C>(p, v, best);
     });
 }
 
@@ -173,7 +175,7 @@ template <typename R, int C> __global__ void __launch_bounds__(FOREST_THREADS)
  *  row. Entries k of a tile are at [k + k / 32], so that lanes with rows of 2^i entries do not meet in a bank. */
 constexpr int TILE_THREADS = 128, TILE_WARPS = TILE_THREADS / 32;
 __host__ __device__ constexpr int tile_room(int tile) { return tile + tile / 32; }
-template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
+template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS, C == 4 ? 6 : 4)
     list_by_tiles(const forest_graph g, const forest_view p, int tile, const forest_counts *counts)
 {
     constexpr int AT_ONCE = 8; /* entries of a lane that are on their way together */
@@ -190,7 +192,9 @@ template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
         const int64_t begin = v < g.n ? g.begin[v] : 0, end = v < g.n ? g.end[v] : 0;
         const int last = (int)(g.n - first < 32 ? g.n - first : 32) - 1;
         const int64_t from = __shfl_sync(~0u, begin, 0), to = __shfl_sync(~0u, end, last);
-        strongest<R, C> best;
+        batch<R, C> best;
+#pragma unroll
+        for (int c = 0; c < C; c++) best.weight[c] = 0, best.tie[c] = 0, best.column[c] = -1;
         for (int64_t t = from; t < to; t += tile) {
             const int count = (int)(to - t < tile ? to - t : tile);
             for (int k = lane; k < count; k += 32 * AT_ONCE) {
@@ -209,11 +213,22 @@ template <typename R, int C> __global__ void __launch_bounds__(TILE_THREADS)
             __syncwarp();
             const int mine = (int)(begin > t ? begin - t < count ? begin - t : count : 0);
             const int stop = (int)(end > t ? end - t < count ? end - t : count : 0);
-            for (int k = mine; k < stop; k++)
-                consider(best, p, (int32_t)v, tile_weights[k + k / 32], tile_columns[k + k / 32]);
+            for (int k = mine; k < stop; k += C) {
+                batch<R, C> next;
+#pragma unroll
+                for (int c = 0; c < C; c++) {
+                    const int at = k + c + (k + c) / 32;
+                    const bool is_there = k + c < stop;
+                    next.put(p.ties, (int32_t)v, c, is_there ? tile_weights[at] : R(0),
+                             is_there ? tile_columns[at] : -1);
+                }
+                next.sort();
+                if (k == begin - t) best = next;
+                else best.merge(next);
+            }
             __syncwarp();
         }
-        if (v < g.n) write_list(p, (int32_t)v, best);
+        if (v < g.n) write_list<C>(p, (int32_t)v, best);
     }
 }
 /** Lanes a row: some four entries for each. */
@@ -233,10 +248,13 @@ int tile_of(const forest_graph &g)
     return (int)(tile < LEAST ? LEAST : tile < MOST ? tile : MOST);
 }
 
-/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. */
+/** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. Lists of 4 are enough for one factor where rows
+ *  are short, and for all where no row has more. */
 int candidates_of(const struct trine_forest_s *f, int n)
 {
-    return f->wants_candidates || n > 2 ? FOREST_CANDIDATES : 4;
+    constexpr int64_t LONG = 12; /* entries a row, in the mean */
+    const forest_graph &g = f->graph;
+    return g.longest > 4 && (f->wants_candidates || n > 2 || g.entries > LONG * g.n) ? FOREST_CANDIDATES : 4;
 }
 
 template <typename R, int C> void launch_tiles(trine_forest f, const forest_view &p, gpuStream_t stream)

@@ -34,15 +34,41 @@ template <typename T> struct weigh {
         }
         return low;
     }
-    __device__ void operator()(int64_t k) const
+    __device__ void put(int64_t k, T value, T other) const
     {
-        const real_of<T> there = modulus_of(value_of(values, forest_place_at(&g, g.there, k)));
-        const real_of<T> w =
-            there + (directed ? real_of<T>(0) : modulus_of(value_of(values, forest_place_at(&g, g.back, k))));
+        const real_of<T> there = modulus_of(value);
+        const real_of<T> w = there + (directed ? real_of<T>(0) : modulus_of(other));
         if (there != there) atomicMin((long long *)&counts->bad_row, (long long)row_of(k));
         static_cast<real_of<T> *>(g.weights)[k] = w == w ? w : real_of<T>(0);
     }
 };
+/** All entries; those of a thread are on their way together. */
+template <typename T, typename Place>
+__global__ void __launch_bounds__(FOREST_THREADS) weigh_entries(const weigh<T> body)
+{
+    constexpr int EACH = 4;
+    const forest_graph &g = body.g;
+    const Place *const places = static_cast<const Place *>(g.there), *const others = static_cast<const Place *>(g.back);
+    for (int64_t first = blockIdx.x * (int64_t)(EACH * FOREST_THREADS) + threadIdx.x; first < g.entries;
+         first += gridDim.x * (int64_t)(EACH * FOREST_THREADS)) {
+        Place there[EACH], back[EACH];
+        T value[EACH], other[EACH];
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int64_t k = first + j * (int64_t)FOREST_THREADS;
+            there[j] = k < g.entries ? places[k] : -1;
+            back[j] = k < g.entries && !body.directed ? others[k] : -1;
+        }
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+            value[j] = value_of(body.values, there[j]), other[j] = value_of(body.values, back[j]);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int64_t k = first + j * (int64_t)FOREST_THREADS;
+            if (k < g.entries) body.put(k, value[j], other[j]);
+        }
+    }
+}
 
 /** The same, normalized: what rows are divided by, and then a thread a row. */
 template <typename T> struct measure_row {
@@ -87,6 +113,11 @@ __global__ void begin_weights(forest_counts *counts)
 }
 __global__ void forget_candidates(forest_counts *counts) { counts->has_candidates = 0; }
 
+/** The weight of an edge that is in the forest. */
+template <typename R> __device__ void adjust(R &w, R omega)
+{
+    w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
+}
 template <typename R> struct scale {
     forest_graph g;
     forest_view p;
@@ -96,10 +127,8 @@ template <typename R> struct scale {
     {
         const int room = counts->has_candidates;
         if (room) forest_purge_candidates(&p, room, (int32_t)v, g.end[v] - g.begin[v]);
-        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++) {
-            R &w = static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])];
-            w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
-        }
+        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++)
+            adjust(static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])], omega);
     }
 };
 
@@ -116,44 +145,55 @@ template <typename T> struct extract {
     forest_view p;
     const T *values;
     T *a, *b, *c;
+    bool adjusts;                    /* weights of the forest's edges: times omega */
+    real_of<T> omega;
+    const forest_counts *counts;
 
-    /** Where row v has columns x and y; -1: nowhere. A short row is read once, with loads on their way together. */
-    __device__ void find_both(int32_t v, int32_t x, int32_t y, int64_t *at_x, int64_t *at_y) const
+    /** What is at place k of row v: its neighbours x and y, -1: none, are before and behind it. */
+    __device__ void put(int64_t i, int64_t k, int32_t u, int32_t x, int32_t y) const
     {
-        constexpr int AT_ONCE = 4, SHORT = 32;
-        const int64_t begin = g.begin[v], end = g.end[v];
-        *at_x = *at_y = -1;
-        if (end - begin > SHORT) {
-            *at_x = forest_find(g.columns, begin, end, x);
-            *at_y = forest_find(g.columns, begin, end, y);
-            return;
-        }
-        for (int64_t k = begin; k < end; k += AT_ONCE) {
-            int32_t u[AT_ONCE];
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j < end ? g.columns[k + j] : -2;
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
-                if (u[j] == x) *at_x = k + j;
-                if (u[j] == y) *at_y = k + j;
-            }
-        }
+        if (u != x && u != y) return;
+        (u == x ? a : c)[i] = value_of(values, forest_place_at(&g, g.there, k));
+        if (adjusts) adjust(static_cast<real_of<T> *>(g.weights)[k], omega);
     }
-    __device__ void operator()(int64_t i) const
+    /** Row i of the bands, by the threads first, first + step, ... of a few. Entries are on their way together. */
+    __device__ void row(int64_t i, int first, int step) const
     {
+        constexpr int AT_ONCE = 4, LONG = 32; /* a longer row is searched by one thread */
         const int32_t v = p.permutation[i], one = forest_neighbour(&p, v, 0), two = forest_neighbour(&p, v, 1);
         const int32_t before = i > 0 ? p.permutation[i - 1] : -1, after = i + 1 < g.n ? p.permutation[i + 1] : -1;
-        const int64_t diagonal = forest_place_at(&g, g.diagonal, v);
+        const int64_t begin = g.begin[v], end = g.end[v];
         /* on one path they are neighbours, and else they are not */
-        int64_t at_a = before == one || before == two ? before : -1, at_c = after == one || after == two ? after : -1;
-        find_both(v, (int32_t)at_a, (int32_t)at_c, &at_a, &at_c);
-        at_a = at_a < 0 ? -1 : forest_place_at(&g, g.there, at_a);
-        at_c = at_c < 0 ? -1 : forest_place_at(&g, g.there, at_c);
-        a[i] = value_of(values, at_a);
-        b[i] = value_of(values, diagonal);
-        c[i] = value_of(values, at_c);
+        const int32_t x = before == one || before == two ? before : -1, y = after == one || after == two ? after : -1;
+        if (first == 0) {
+            b[i] = value_of(values, forest_place_at(&g, g.diagonal, v));
+            if (x < 0) a[i] = zero_of<T>();
+            if (y < 0) c[i] = zero_of<T>();
+            const int room = adjusts ? counts->has_candidates : 0;
+            if (room) forest_purge_candidates(&p, room, v, end - begin);
+        }
+        if (x < 0 && y < 0) return;
+        if (end - begin > LONG) {
+            if (first) return;
+            if (x >= 0) put(i, forest_find(g.columns, begin, end, x), x, x, -1);
+            if (y >= 0) put(i, forest_find(g.columns, begin, end, y), y, -1, y);
+            return;
+        }
+        for (int64_t k = begin + first; k < end; k += AT_ONCE * step) {
+            int32_t u[AT_ONCE];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j * step < end ? g.columns[k + j * step] : -2;
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) put(i, k + j * step, u[j], x, y);
+        }
     }
 };
+template <typename T, int LANES> __global__ void __launch_bounds__(FOREST_THREADS) extract_rows(const extract<T> body)
+{
+    for (int64_t e = blockIdx.x * (int64_t)FOREST_THREADS + threadIdx.x; e < body.g.n * LANES;
+         e += gridDim.x * (int64_t)FOREST_THREADS)
+        body.row(e / LANES, (int)(e % LANES), LANES);
+}
 
 template <typename T> struct extract_blocks {
     forest_graph g;
@@ -256,18 +296,37 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
 {
     const T *of_type = static_cast<const T *>(values);
     const bool directed = f->options.directed != 0;
-    if (!f->options.normalized)
-        return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
+    if (!f->options.normalized) {
+        const unsigned blocks = forest_blocks((f->graph.entries + 3) / 4);
+        const weigh<T> body = {f->graph, of_type, directed, f->counts};
+        const gpuStream_t s = static_cast<gpuStream_t>(stream);
+        if (f->graph.wide) weigh_entries<T, int64_t><<<blocks, FOREST_THREADS, 0, s>>>(body);
+        else weigh_entries<T, int32_t><<<blocks, FOREST_THREADS, 0, s>>>(body);
+        return GPU_LAUNCHED("weigh_entries");
+    }
     const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
     return status ? status
                   : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
-template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
+template <typename T>
+trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], const double *omega, void *stream)
 {
-    return launch_each(f->graph.n, stream,
-                       extract<T>{f->graph, forest_view_of(f), static_cast<const T *>(values),
-                                  static_cast<T *>(bands[0]), static_cast<T *>(bands[1]), static_cast<T *>(bands[2])});
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    const int64_t n = f->graph.n, entries = f->graph.entries;
+    const extract<T> body = {f->graph,
+                             forest_view_of(f),
+                             static_cast<const T *>(values),
+                             static_cast<T *>(bands[0]),
+                             static_cast<T *>(bands[1]),
+                             static_cast<T *>(bands[2]),
+                             omega != nullptr,
+                             omega ? static_cast<real_of<T>>(*omega) : real_of<T>(1),
+                             f->counts};
+    if (entries <= 5 * n) extract_rows<T, 1><<<forest_blocks(n), FOREST_THREADS, 0, s>>>(body);
+    else if (entries <= 10 * n) extract_rows<T, 2><<<forest_blocks(2 * n), FOREST_THREADS, 0, s>>>(body);
+    else extract_rows<T, 8><<<forest_blocks(8 * n), FOREST_THREADS, 0, s>>>(body);
+    return GPU_LAUNCHED("extract_rows");
 }
 
 template <typename T> trine_status extract_pairs(trine_forest f, const void *values, void *const bands[3],
@@ -323,13 +382,18 @@ trine_status forest_cuda_scale(trine_forest f, double omega, void *stream)
     return launch_each(p.vertices, stream, scale<double>{f->graph, p, omega, f->counts});
 }
 
-trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream)
+trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
+                                 void *stream)
 {
     static constexpr decltype(&extract_bands<float>) table[] = {nullptr, extract_bands<float>, extract_bands<double>,
                                                                 extract_bands<complex_of<float>>,
                                                                 extract_bands<complex_of<double>>};
     const device_scope scope(f->ctx);
-    return table[f->dtype](f, values, bands, stream);
+    if (omega && *omega != 0) {
+        const trine_status status = forest_cuda_forget_candidates(f, stream);
+        if (status) return status;
+    }
+    return table[f->dtype](f, values, bands, omega, stream);
 }
 
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,

@@ -124,5 +124,5 @@ trine_status look(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_backend krylov_cuda = {scratch_bytes, run,  krylov_cuda_orthogonalize, step,
+const struct krylov_backend krylov_cuda = {scratch_bytes, run,  krylov_cuda_orthogonalize, krylov_cuda_conjugate, step,
                                            find_rows,     look, &krylov_cuda_recorder};

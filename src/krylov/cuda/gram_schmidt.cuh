@@ -28,6 +28,11 @@ struct basis_arguments {
 };
 static_assert(sizeof(basis_arguments) <= 4096, "more than a kernel takes with every driver");
 
+__device__ krylov_sum *partials_of(const basis_arguments &a, int64_t column)
+{
+    return a.partials + column * a.vectors * a.chunks;
+}
+
 /** Blocks know which of their items have a column that runs: at most so many in a launch of several phases. */
 constexpr int MOST_ITEMS = 64;
 
@@ -122,6 +127,7 @@ template <typename T, int NV> struct chunk_pass {
     const basis_arguments &a;
     int64_t column;
     int chunk;
+    krylov_sum *partials; /* of the column */
 
     __device__ int64_t units() const { return (a.n + S::UNIT - 1) / S::UNIT; }
     __device__ T *w() const { return (T *)a.w + column * a.stride; }
@@ -207,7 +213,7 @@ template <typename T, int NV> struct chunk_pass {
                     if (me == k) total = again;
                 }
         }
-        if (me < count) a.partials[(column * a.vectors + me) * a.chunks + chunk] = total;
+        if (me < count) partials[me * a.chunks + chunk] = total;
     }
 
     __device__ void divide(double factor) const
@@ -280,7 +286,7 @@ __device__ void end_phase(const basis_arguments &a, int64_t column, int phase, r
     meeting *m = &a.meetings[column];
     const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : a.j + 1;
     for (int k = me / 32; k < count && phase != NORMALIZE; k += (int)blockDim.x / 32) {
-        const krylov_sum sum = add_partials(a.partials + (column * a.vectors + k) * a.chunks, a.chunks);
+        const krylov_sum sum = add_partials(partials_of(a, column) + k * a.chunks, a.chunks);
         if (me % 32) continue;
         if (phase == MEASURE) c->sums[0] = sum, m->factor = 1 / krylov_sum_root(sum);
         else krylov_gmres_project(c, &a.parameters, a.j, k, phase, sum);
@@ -322,11 +328,72 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
             }
             __syncthreads();
         }
-        const chunk_pass<T, NV> pass = {whole, column, (int)(item % whole.chunks)};
+        const chunk_pass<T, NV> pass = {whole, column, (int)(item % whole.chunks), partials_of(whole, column)};
         if constexpr (PHASE == NORMALIZE) pass.divide(__ldcg(&m->factor));
         else pass.template run<PHASE>(h, sums);
         if (is_last_of_meeting(m, whole.chunks)) end_phase(whole, column, PHASE, room);
     }
+}
+
+/** All blocks of the column come here; each one then adds up the sums of all, in one order, so that none waits for what
+ *  another one makes of them. The first one keeps them. */
+template <typename T> __device__ void share_sums(const basis_arguments &a, int64_t column, bool is_first, int phase,
+                                                 const krylov_sum *partials, T *h, double *factor)
+{
+    krylov_column *c = &a.columns[column];
+    meeting *m = &a.meetings[column];
+    const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : a.j + 1;
+    __threadfence();
+    __syncthreads();
+    if (me == 0) {
+        atomicAdd(&m->arrived, 1u);
+        while (*(const volatile unsigned *)&m->arrived < (unsigned)((phase + 1) * a.chunks)) {}
+        __threadfence();
+    }
+    __syncthreads();
+    for (int k = me / 32; k < count; k += (int)blockDim.x / 32) {
+        const krylov_sum sum = add_partials(partials + k * a.chunks, a.chunks);
+        if (me % 32) continue;
+        if (phase == MEASURE) {
+            *factor = 1 / krylov_sum_root(sum);
+            if (is_first) c->sums[0] = sum;
+            continue;
+        }
+        const krylov_scalar minus = krylov_minus(krylov_sum_value(sum));
+        if constexpr (scalar<T>::is_complex) h[k] = {real_of<T>(minus.re), real_of<T>(minus.im)};
+        else h[k] = T(minus.re);
+        if (is_first) krylov_gmres_project(c, &a.parameters, a.j, k, phase, sum);
+    }
+    __syncthreads();
+}
+
+/** All phases, where every block has one item. */
+template <typename T, int NV>
+__device__ void run_one_item(const basis_arguments &a, T *h, block_sums<shape<T, NV>::PARTS, NV> &sums, rotated &room)
+{
+    __shared__ double factor;
+    const int64_t column = blockIdx.x / a.chunks;
+    const int chunk = (int)(blockIdx.x % a.chunks), me = (int)threadIdx.x;
+    krylov_column *c = &a.columns[column];
+    meeting *m = &a.meetings[column];
+    if (!(c->flags & KRYLOV_RUNNING)) { /* flags change when all blocks have met */
+        if (me == 0 && chunk == 0) decide_after(a.decides, c);
+        return;
+    }
+    /* partial sums by turns in two places: a block may be slow to read the last ones */
+    krylov_sum *const one = partials_of(a, column), *const other = one + a.items * a.vectors;
+    const chunk_pass<T, NV> pass = {a, column, chunk, one}, next = {a, column, chunk, other};
+    pass.template run<PROJECT>(h, sums);
+    share_sums(a, column, chunk == 0, PROJECT, one, h, &factor);
+    next.template run<PROJECT_AGAIN>(h, sums);
+    share_sums(a, column, chunk == 0, PROJECT_AGAIN, other, h, &factor);
+    pass.template run<MEASURE>(h, sums);
+    share_sums(a, column, chunk == 0, MEASURE, one, h, &factor);
+    pass.divide(factor);
+    if (me == 0 && atomicAdd(&m->left, 1u) == (unsigned)a.chunks - 1) m->arrived = m->left = 0;
+    if (chunk) return;
+    rotate(c, &a.parameters, a.j, room);
+    if (me == 0) decide_after(a.decides, c);
 }
 
 /** Blocks have the items gridDim apart. In a launch of several phases all blocks are on the device. */
@@ -338,6 +405,7 @@ __global__ void __launch_bounds__((shape<T, NV>::THREADS), 1) orthogonalize(cons
     __shared__ rotated room;
     uint64_t active = 0;
     int k = 0;
+    if (a.first == PROJECT && a.last == NORMALIZE && a.items == gridDim.x) return run_one_item<T, NV>(a, h, sums, room);
     /* flags change when all blocks have ended a phase with an item of the column, this one too */
     for (int64_t item = blockIdx.x; item < a.items && k < MOST_ITEMS; item += gridDim.x, k++)
         active |= (uint64_t)((a.columns[item / a.chunks].flags & KRYLOV_RUNNING) != 0) << k;

@@ -33,7 +33,7 @@ struct operation {
 /** Of the blocks of a column, in launches of several passes. */
 struct meeting {
     unsigned arrived, passed; /* blocks that have ended a phase; phases whose sums are there */
-    unsigned run, unused;     /* passes of programs that are done, of all launches of several */
+    unsigned run, left;       /* passes of programs that are done, of all launches of several */
     double factor;            /* 1 / norm of the new vector */
 };
 /** What the last launch of a loop's body does: decides whether there is another body, as soon as all columns have told
@@ -91,9 +91,10 @@ size_t counter_bytes(int64_t nrhs) { return meetings_at(nrhs) + op_padded((size_
 size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 {
     const int64_t of_programs = most_dots(sums) * chunk_count(plan->base.n),
-                  of_a_basis = (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
-    return counter_bytes(nrhs) +
-           (size_t)(nrhs * (of_programs > of_a_basis ? of_programs : of_a_basis)) * sizeof(krylov_sum);
+                  of_a_basis = 2 * (sums < MOST_BASIS ? sums : MOST_BASIS) * meeting_chunks(plan->base.n, LEAST_UNIT);
+    const int64_t of_steps = plan->parameters.method == TRINE_KRYLOV_CG ? 4 * MEETING_CHUNKS : 0; /* conjugate.cuh */
+    const int64_t of_both = of_programs > of_a_basis ? of_programs : of_a_basis;
+    return counter_bytes(nrhs) + (size_t)(nrhs * (of_both > of_steps ? of_both : of_steps)) * sizeof(krylov_sum);
 }
 
 /** Of a solve. */

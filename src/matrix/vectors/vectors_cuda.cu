@@ -32,9 +32,54 @@ template <typename T> __global__ void permute_rows(vectors_move m, bool by_colum
     }
 }
 
+constexpr int MOVE_THREADS = 256, MOVE_ROWS = 4;
+
+/** Columns without gaps, MOVE_ROWS rows a thread: with one, two loads of which the second needs the first are too
+ *  little in flight. */
+template <typename T> __global__ void __launch_bounds__(MOVE_THREADS) permute_columns(vectors_move m)
+{
+    const int64_t first = blockIdx.x * (int64_t)(MOVE_THREADS * MOVE_ROWS) + threadIdx.x;
+    int64_t p[MOVE_ROWS];
+#pragma unroll
+    for (int e = 0; e < MOVE_ROWS; e++) {
+        const int64_t i = first + e * MOVE_THREADS;
+        p[e] = i < m.rows ? m.perm[i] : 0;
+    }
+    for (int64_t j = blockIdx.y; j < m.cols; j += gridDim.y) {
+        const T *from = static_cast<const T *>(m.from) + j * m.from_col;
+        T *to = static_cast<T *>(m.to) + j * m.to_col;
+        T x[MOVE_ROWS];
+#pragma unroll
+        for (int e = 0; e < MOVE_ROWS; e++) {
+            const int64_t i = first + e * MOVE_THREADS;
+            if (i < m.rows) x[e] = from[m.inverse ? i : p[e]];
+            if (i < m.rows && m.add) x[e] = x[e] + to[m.inverse ? p[e] : i];
+        }
+#pragma unroll
+        for (int e = 0; e < MOVE_ROWS; e++) {
+            const int64_t i = first + e * MOVE_THREADS;
+            if (i < m.rows) to[m.inverse ? p[e] : i] = x[e];
+        }
+    }
+}
+
+template <typename T> trine_status permute_whole(trine_context ctx, const vectors_move *m, void *stream)
+{
+    const int64_t blocks = (m->rows + MOVE_THREADS * MOVE_ROWS - 1) / (MOVE_THREADS * MOVE_ROWS);
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(m->cols < 65535 ? m->cols : 65535));
+    int saved;
+    trine_device_enter(ctx, &saved);
+    permute_columns<T><<<grid, MOVE_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(*m);
+    const trine_status status = GPU_LAUNCHED("permute_columns");
+    trine_device_leave(ctx, saved);
+    return status;
+}
+
 template <typename T> trine_status permute(trine_context ctx, const vectors_move *m, void *stream)
 {
     const bool by_columns = m->to_row == 1;
+    if (by_columns && m->from_row == 1 && m->perm && !m->scale && !m->conjugate && m->rows > 0 && m->cols > 0)
+        return permute_whole<T>(ctx, m, stream);
     const int64_t nx = by_columns ? m->rows : m->cols, ny = by_columns ? m->cols : m->rows;
     const element_grid g = grid_of_elements(nx, ny);
     int saved;

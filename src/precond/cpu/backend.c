@@ -47,17 +47,17 @@ static int64_t path_from(const struct precond_factor *f, int64_t at)
     return k + (f->starts[k] < at);
 }
 
+#define REAL_EPS (sizeof(R) == sizeof(float) ? (R)FLT_EPSILON : (R)DBL_EPSILON)
 #define TEMPLATE "precond/cpu/diagonal.inc"
 #include "core/each_dtype.h"
-#define REAL_EPS (sizeof(R) == sizeof(float) ? (R)FLT_EPSILON : (R)DBL_EPSILON)
 #define TEMPLATE "precond/cpu/paths.inc"
 #include "core/each_dtype.h"
 
 const struct precond_backend precond_cpu = {.gather = TABLE(gather),
                                             .diagonal = TABLE(diagonal),
                                             .sums = TABLE(sums),
-                                            .shares = TABLE(shares),
                                             .scale = TABLE(scale),
+                                            .drop_rounding = TABLE(drop_rounding),
                                             .sweep = TABLE(sweep),
                                             .outside = TABLE(outside),
                                             .select = TABLE(select),

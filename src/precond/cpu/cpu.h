@@ -121,12 +121,11 @@ struct precond_backend {
                                      int threads);
     /** Sums of |b_ij| on the diagonal and of all. */
     void (*sums[TRINE_Z + 1])(const struct precond_rows *rows, double *diagonal, double *all, int threads);
-    /** Of diagp1(A)^-1 A, what shares of the sum of all |a_ij| the diagonal has, and it and the two largest others of
-     *  each row. */
-    void (*shares[TRINE_Z + 1])(const struct precond_rows *rows, double shares[2], int threads);
     /** scaled := T^-1 A without what is not kept; T NULL: ones. Rows where T is zero are zero. */
     void (*scale[TRINE_Z + 1])(const struct precond_rows *rows, const void *T, const uint8_t *kept, void *scaled,
                                int threads);
+    /** What is smaller than PRECOND_ROUNDING eps becomes zero. */
+    void (*drop_rounding[TRINE_Z + 1])(int64_t count, void *scaled, int threads);
     /** y_i := the sum of |a_ij| x_j over j != i, over |a_ii|: the absolute values of a sweep of Jacobi's method. */
     void (*sweep[TRINE_Z + 1])(const struct precond_rows *rows, const double *x, double *y, trine_context ctx);
     /** y_i := |sum of a_ij over j < i - 1| + |the same over j > i + 1|, over |a_ii|. */

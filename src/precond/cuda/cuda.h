@@ -3,6 +3,7 @@
 #ifndef TRINE_PRECOND_CUDA_CUDA_H
 #define TRINE_PRECOND_CUDA_CUDA_H
 
+#include "precond/cuda/look.h"
 #include "precond/precond.h"
 
 #ifdef __cplusplus
@@ -139,12 +140,31 @@ struct precond_device_graphs {
     /** l->sorted; missing: of all rows, not more than listed. */
     trine_status (*sort)(trine_precond p, const struct precond_device_rows *B, struct precond_device_lists *l,
                          int64_t missing, void *stream);
-    /** The graph of diag(T)^-1 B without what is not kept, as trine_forest_set_weights has it; T NULL: ones. */
+    /** The graph of diag(T)^-1 B without what is not kept, as trine_forest_set_weights has it; T NULL: ones. drops:
+     *  what is smaller than PRECOND_ROUNDING eps, as the CPU's drop_rounding. */
     trine_status (*merge[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *B, const void *T,
-                                       const uint8_t *kept, const struct precond_device_lists *l,
+                                       const uint8_t *kept, bool drops, const struct precond_device_lists *l,
                                        const struct precond_device_graph *g, void *stream);
 };
 extern const struct precond_device_graphs precond_cuda_graphs;
+
+/** What a choice of a method looks at. */
+struct precond_device_look {
+    const struct precond_device_rows *rows;
+    double *x, *y;                   /* n each */
+    int32_t *largest;                /* 2 n: columns of a row's two largest entries off the diagonal, -1: none */
+    double *parts;                   /* LOOK_SUMS of LOOK_PARTS parts */
+};
+/** Sums over rows, on the context's stream; indexed by dtype. */
+struct precond_device_looks {
+    /** All sums, with y_i: row i's other entries over the one on the diagonal; and largest. */
+    trine_status (*rows[TRINE_Z + 1])(trine_precond p, const struct precond_device_look *l);
+    /** LOOK_SQUARE, with y: a sweep of Jacobi's method, as the CPU's `sweep` has it. */
+    trine_status (*sweep[TRINE_Z + 1])(trine_precond p, const struct precond_device_look *l);
+    /** LOOK_NEAR, with edges only that a linear forest may have. */
+    trine_status (*paths[TRINE_Z + 1])(trine_precond p, const struct precond_device_look *l);
+};
+extern const struct precond_device_looks precond_cuda_looks;
 
 /** The pattern of incomplete factors, as struct ilu_pattern. */
 struct precond_device_pattern {
@@ -188,6 +208,10 @@ static inline const struct precond_device_adapt *precond_device_adapt_of(trine_p
 static inline const struct precond_device_graphs *precond_device_graphs_of(trine_precond p)
 {
     return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_graphs) : NULL;
+}
+static inline const struct precond_device_looks *precond_device_looks_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_looks) : NULL;
 }
 static inline const struct precond_device_incomplete *precond_device_incomplete_of(trine_precond p)
 {

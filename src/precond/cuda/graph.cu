@@ -1,4 +1,6 @@
 // Graphs of matrices on a GPU: launches of graph.cuh, with prefix sums and a sort by where entries belong.
+#include <limits>
+
 #include "core/gpu_cub.cuh"
 #include "precond/cuda/graph.cuh"
 #include "precond/cuda/launch.cuh"
@@ -79,13 +81,15 @@ done:
 }
 
 template <typename T> trine_status merge(trine_precond p, const precond_device_rows *B, const void *by,
-                                         const uint8_t *kept, const precond_device_lists *l,
+                                         const uint8_t *kept, bool drops, const precond_device_lists *l,
                                          const precond_device_graph *g, void *stream)
 {
+    using R = real_of<T>;
+    const R least = drops ? PRECOND_ROUNDING * std::numeric_limits<R>::epsilon() : R(0);
     return launch_each(p, p->base.n * GRAPH_LANES, stream,
                        merge_row<T>{view_of(B), static_cast<const T *>(B->values), static_cast<const T *>(by), kept,
                                     l->extra, l->rows, l->sorted, g->begin, g->end, g->columns,
-                                    static_cast<real_of<T> *>(g->weights)});
+                                    static_cast<R *>(g->weights), least});
 }
 
 } // namespace

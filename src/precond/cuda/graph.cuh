@@ -100,12 +100,14 @@ template <typename T> struct merge_row {
     int64_t *begin, *end;
     int32_t *columns;
     R *weights;
+    R least; /* weights of entries below it are zero */
 
     __device__ R weight(int32_t i, int64_t k) const
     {
         if (k < 0 || (kept && !kept[k])) return R(0);
-        if (!by) return graph_modulus(values[k]);
-        return graph_modulus(by[i]) == 0 ? R(0) : graph_modulus(values[k] / by[i]);
+        if (by && graph_modulus(by[i]) == 0) return R(0);
+        const R size = graph_modulus(by ? values[k] / by[i] : values[k]);
+        return size < least ? R(0) : size;
     }
     __device__ void put(int64_t to, int32_t j, R weight) const
     {

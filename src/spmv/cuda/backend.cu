@@ -272,6 +272,99 @@ void release_part(trine_spmv plan, struct spmv_side *side)
     trine_free(ctx, TRINE_HOST, part);
 }
 
+/* ---------------------------------------------- rows, before the analysis */
+
+/** counts[c] += the number of entries in column c. */
+__global__ void __launch_bounds__(THREADS) count_columns(int64_t nnz, const int32_t *columns, int64_t n, int *counts)
+{
+    for (int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x; k < nnz; k += gridDim.x * (int64_t)THREADS)
+        if (columns[k] >= 0 && columns[k] < n) atomicAdd(&counts[columns[k]], 1);
+}
+/** *most = the largest of n counts, if that is above it. */
+__global__ void __launch_bounds__(THREADS) find_most(int64_t n, const int *counts, int *most)
+{
+    int mine = 0;
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n; i += gridDim.x * (int64_t)THREADS)
+        mine = max(mine, counts[i]);
+    mine = __reduce_max_sync(~0u, mine);
+    if (threadIdx.x % 32 == 0 && mine) atomicMax(most, mine);
+}
+
+trine_status count_columns_on_device(trine_spmv plan, const struct spmv_side *home, struct spmv_side *away)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const gpuStream_t stream = (gpuStream_t)ctx->stream;
+    const size_t bytes = (size_t)(away->n_rows + 1) * sizeof(int);
+    const int64_t n = away->n_rows, blocks = (plan->nnz + THREADS - 1) / THREADS;
+    void *room = nullptr;
+    int found = 0;
+    TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &room));
+    TRY(trine_device_fill_async(ctx, room, 0, bytes, stream));
+    if (blocks) {
+        count_columns<<<(unsigned)(blocks < 4096 ? blocks : 4096), THREADS, 0, stream>>>(plan->nnz, home->columns, n,
+                                                                                         (int *)room);
+        TRY(GPU_LAUNCHED("counting the columns"));
+    }
+    find_most<<<looking_threads(n) / THREADS, THREADS, 0, stream>>>(n, (const int *)room, (int *)room + n);
+    TRY(GPU_LAUNCHED("the longest column"));
+    TRY(trine_device_copy_async(ctx, &found, (const int *)room + n, sizeof found, stream));
+    TRY(trine_device_synchronize(ctx, stream));
+    away->longest_row = found;
+done:
+    trine_free(ctx, TRINE_DEVICE, room);
+    return status;
+}
+
+int64_t offset_of(const struct spmv_side *side, int64_t i)
+{
+    return side->offset_bits == 32 ? ((const int32_t *)side->offsets)[i] : ((const int64_t *)side->offsets)[i];
+}
+
+trine_status count_columns_on_host(trine_spmv plan, const struct spmv_side *home, struct spmv_side *away)
+{
+    int64_t most = 0;
+    int32_t *counts = (int32_t *)trine_host_calloc(plan->base.ctx, away->n_rows, sizeof *counts);
+    if (!counts) return TRINE_ERR_MEMORY;
+    for (int64_t k = 0; k < plan->nnz; k++) {
+        const int32_t c = home->columns[k];
+        if (c >= 0 && c < away->n_rows && ++counts[c] > most) most = counts[c];
+    }
+    away->longest_row = most;
+    trine_free(plan->base.ctx, TRINE_HOST, counts);
+    return TRINE_SUCCESS;
+}
+
+/** Room for vectors by rows, which is much, is for plans with long rows: whether there are any is looked up where so
+ *  many vectors are announced that it matters. */
+trine_status measure(trine_spmv plan, trine_space space, const struct spmv_side *at)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct spmv_side *home = at == &plan->side[SPMV_N] ? &plan->side[SPMV_N] : &plan->side[SPMV_T],
+                     *away = home == &plan->side[SPMV_N] ? &plan->side[SPMV_T] : &plan->side[SPMV_N];
+    const struct cuda_part none = {};
+    int saved;
+    if (plan->options.max_nrhs < SPMV_CUDA_TURNED_FROM || plan->options.method || plan->options.no_preprocess ||
+        !home->n_rows || !away->n_rows)
+        return TRINE_SUCCESS;
+    trine_device_enter(plan->base.ctx, &saved);
+    if (home->announced && space == TRINE_DEVICE) {
+        TRY(find_longest(plan, home, &none, &home->longest_row));
+    } else if (home->announced) {
+        home->longest_row = 0;
+        for (int64_t i = 0; i < home->n_rows; i++) {
+            const int64_t length = offset_of(home, i + 1) - offset_of(home, i);
+            if (length > home->longest_row) home->longest_row = length < INT32_MAX ? length : INT32_MAX;
+        }
+    }
+    if (away->announced)
+        TRY(space == TRINE_DEVICE ? count_columns_on_device(plan, home, away)
+                                  : count_columns_on_host(plan, home, away));
+done:
+    trine_device_leave(plan->base.ctx, saved);
+    return status;
+}
+
 /* ----------------------------------------------------------------- memory */
 
 size_t padded(size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -283,6 +376,8 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
     const char *reason;
     if (side->part) {
         part = *(const struct cuda_part *)side->part;
+    } else if (side->longest_row >= 0) {
+        shape(plan, side, side->longest_row, &part, &reason);
     } else { /* of all rows that there may be, these make most blocks */
         shape(plan, side, (int64_t)1 << 40, &part, &reason);
         const int64_t longest = (int64_t)1 << 40, w = tuned_options(plan, side).tune.entries_per_block;
@@ -407,6 +502,7 @@ const struct spmv_backend spmv_cuda = {spmv_cuda_transpose,
                                        release_part,
                                        work_bytes,
                                        work_begin,
+                                       measure,
                                        memory,
                                        sizeof(struct cuda_part) + MOST_SAMPLES * sizeof(int64_t),
                                        spmv_cuda_apply,

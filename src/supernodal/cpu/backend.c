@@ -1,6 +1,8 @@
 /* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one
  * after another and start when those below (forward) or above (backward) are done. The dense work is in
  * panel_kernels/, the variants that go level by level in levels.c. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -209,7 +209,7 @@ trine_status cuda_analyse(trine_supernodal plan)
     d->n_stages = inversion.n_stages;
     memcpy(d->stages, inversion.stages, sizeof d->stages);
     TRY(upload(plan, inversion.jobs, inversion.n_jobs, &d->jobs));
-    TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof *d->bad_row, reinterpret_cast<void **>(&d->bad_row)));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, 2 * sizeof *d->bad_row, reinterpret_cast<void **>(&d->bad_row)));
     if (plan->invert != TRINE_INVERT_NONE) TRY(upload_trial(plan, d));
 done:
     trine_device_leave(ctx, saved);
@@ -221,14 +221,15 @@ done:
 trine_status cuda_examine(trine_supernodal plan, void *stream, int64_t *row)
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
-    unsigned bad = 0;
+    unsigned bad[2] = {};
     growth_outcome outcome = {};
-    trine_status status = trine_device_copy_async(plan->base.ctx, &bad, d->bad_row, sizeof bad, stream);
+    trine_status status = trine_device_copy_async(plan->base.ctx, bad, d->bad_row, sizeof bad, stream);
     if (!status && d->outcome)
         status = trine_device_copy_async(plan->base.ctx, &outcome, d->outcome, sizeof outcome, stream);
     if (!status) status = trine_device_synchronize(plan->base.ctx, stream);
     if (status) return status;
-    *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
+    *row = bad[0] == 0xFFFFFFFFu ? -1 : (int64_t)bad[0];
+    plan->beyond_single = bad[1] == 0;
     plan->growth = outcome.growth;
     if (plan->chooses) plan->substituted = outcome.substituted;
     return TRINE_SUCCESS;

@@ -79,7 +79,7 @@ struct device_side {
     sparse_side sparse[DIRECTIONS];         /* TRINE_VARIANT_SPMV */
     int64_t *segment_start;
     supernodal_segment *segments;
-    unsigned *bad_row;
+    unsigned *bad_row;                      /* and behind it 0 if a value was beyond single precision */
     supernodal_job *trial_jobs;             /* of the caller's panels, then of the plan's */
     int64_t n_trial_jobs[2];
     void *trial;                            /* vectors */

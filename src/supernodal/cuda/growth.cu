@@ -49,7 +49,11 @@ template <typename W> __device__ inline W scalar_from_real(double a)
     if constexpr (scalar<W>::is_complex) return {a, 0};
     else return a;
 }
-template <typename T> __device__ inline T signed_by(T a, double sign) { return sign < 0 ? zero_of<T>() - a : a; }
+/** Entry i of trial k, as a number of type W. */
+template <typename W> __device__ inline W trial(int64_t i, int k)
+{
+    return scalar_from_real<W>(supernodal_trial(i, k));
+}
 
 /** Rows job.x + thread and columns job.a..job.b-1 of a panel, from the diagonal down: each(row, column, N sums of
  *  the row, N of the column), then the sums' addition(row or column, sums). */
@@ -93,12 +97,11 @@ template <typename T, bool RESIDUAL> __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int k = 0; k < K; k++) {
             if constexpr (!RESIDUAL) {
-                if (block) of_row[k] = of_row[k] + signed_by(value, supernodal_trial(j, k));
-                if (block || a.off) of_column[k] = of_column[k] + signed_by(value, supernodal_trial(i, k));
+                if (block) of_row[k] = of_row[k] + value * trial<W>(j, k);
+                if (block || a.off) of_column[k] = of_column[k] + value * trial<W>(i, k);
             } else if (block) {
-                of_row[k] = of_row[k] + value * (signed_by(one_of<W>(), supernodal_trial(j, k)) - a.x[j * K + k]);
-                of_column[k] =
-                    of_column[k] + value * (signed_by(one_of<W>(), supernodal_trial(i, k)) - a.xt[i * K + k]);
+                of_row[k] = of_row[k] + value * (trial<W>(j, k) - a.x[j * K + k]);
+                of_column[k] = of_column[k] + value * (trial<W>(i, k) - a.xt[i * K + k]);
             } else if (a.off) {
                 of_row[k] = of_row[k] - value * a.x[j * K + k];
             }
@@ -138,7 +141,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS)
             multiply_add(of_row[k], value, scalar_from<T>(a.b[((int64_t)p.first + c) * K + k]));
             multiply_add(of_column[k], value,
                          r < p.width ? scalar_from<T>(a.bt[((int64_t)p.first + r) * K + k])
-                                     : signed_by(zero_of<T>() - one_of<T>(), supernodal_trial(list[r], k)));
+                                     : scalar_from<T>(zero_of<W>() - trial<W>(list[r], k)));
         }
     };
     auto add = [&](W *to, int64_t i, const T *sums) {

@@ -1,5 +1,7 @@
 /* The numeric phase on the GPU: values into the merged panels, and the partitioned inverse by doubling. All products
  * of one width are one launch. */
+#include <cfloat>
+
 #include "supernodal/cuda/device.cuh"
 
 namespace {
@@ -28,9 +30,11 @@ template <typename T> __global__ void __launch_bounds__(128)
         T *to = a.values + p.values + (int64_t)(s.column + c) * p.ld;
         for (int r = c + threadIdx.x % 32; r < s.height; r += 32) {
             T value = load_converted<T>(a.from, from + r, a.converts);
+            if (a.converts && size_of(value) > FLT_MAX && !(a.unit && r == c)) a.bad_row[1] = 0;
             if (r == c) {
                 if (a.unit) value = one_of<T>();
-                else if (!(size_of(value) > 0)) atomicMin(a.bad_row, (unsigned)a.original[p.first + rows[r]]);
+                else if (!(size_of(value) > 0) || (a.converts && size_of(value) < FLT_MIN))
+                    atomicMin(a.bad_row, (unsigned)a.original[p.first + rows[r]]);
             }
             to[rows[r]] = value;
         }
@@ -201,7 +205,7 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
                          {}};
     const bool inverts = plan->invert != TRINE_INVERT_NONE;
     trine_status status = TRINE_SUCCESS;
-    TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
+    TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, 2 * sizeof *d->bad_row, s)));
     TRY(GPU(gpuMemsetAsync(plan->values, 0, (size_t)plan->S.n_values * sizeof(T), s)));
     if (inverts) TRY(supernodal_trial_begin<T>(plan, from, stream));
     for (int k = 0; k < d->n_stages; k++) {

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /** A kind of solve: launch + levels (level + long_level l) + bytes byte, where l is what a row has of entries, of 32 at
- *  most. Seconds. */
+ *  most. Bytes: entries, rows, and what every further right-hand side has of both. Seconds. */
 struct waiting_costs { double launch, level, long_level, byte; };
 
 /** Of partitioned inverses. Seconds. */
@@ -25,12 +25,13 @@ struct inverse_costs {
      * an entry of a group's longest row beyond so many, which has a warp for so long that it delays the group. */
     double next_step, next_byte, long_row;
     int64_t long_from;
+    int64_t least_value; /* bytes: a smaller value costs as much, for the operand that comes with it */
 };
 
 /** One kind of device. */
 struct device_costs {
-    struct waiting_costs waits[2]; /* rows that wait for rows; the same with chains in registers. A CPU's solves are
-                                      simulated instead (cpu/schedule.c) */
+    struct waiting_costs waits[2][2]; /* one right-hand side, several; rows that wait for rows, the same with chains in
+                                         registers. A CPU's solves are simulated instead (cpu/schedule.c) */
     double analyse, analyse_level, analyse_entry, numeric, numeric_entry; /* of the method without inverses */
     struct inverse_costs inverse;
 };
@@ -39,7 +40,7 @@ const struct device_costs *triangular_costs_of(trine_triangular plan);
 /** What partitioned inverses of one side are like. */
 struct inverse_extent { int64_t n, nnz, levels, steps, entries; /* nnz, entries: diagonal included */ };
 
-/** Seconds of a solve in which rows wait for rows; chains: through registers. */
+/** Seconds of a solve, of max_nrhs right-hand sides, in which rows wait for rows; chains: through registers. */
 double costs_of_waiting(trine_triangular plan, bool chains, int64_t nnz, int64_t levels);
 /** Adds one side to a prediction. */
 void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, trine_triangular_prediction *p);

@@ -149,7 +149,7 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
 
 static trine_status probe(trine_triangular plan, void *stream, double *error)
 {
-    static void (*const run[])(trine_triangular, const struct triangular_solve *, double *) = TABLE(probe);
+    static void (*const run[])(trine_triangular, const struct triangular_solve *, bool, double *) = TABLE(probe);
     trine_status status = TRINE_SUCCESS;
     const size_t size = trine_dtype_size(plan->base.dtype);
     struct triangular_work work = {0};
@@ -169,10 +169,12 @@ static trine_status probe(trine_triangular plan, void *stream, double *error)
                                            .x_row = 1,
                                            .x_col = 1,
                                            .work = &work};
-        double of_side = 0;
         if (!a.part) continue;
-        run[plan->base.dtype](plan, &a, &of_side);
-        if (of_side > *error) *error = of_side;
+        for (int by_solution = 0; by_solution < 2; by_solution++) {
+            double found = 0;
+            run[plan->base.dtype](plan, &a, by_solution, &found);
+            if (found > *error) *error = found;
+        }
     }
 done:
     trine_free(plan->base.ctx, TRINE_HOST, X);

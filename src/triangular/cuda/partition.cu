@@ -67,6 +67,12 @@ trine_status copy(const maker *m, V *to, trine_space to_space, const V *from, tr
     return count ? trine_copy(m->ctx, to, to_space, from, from_space, (size_t)count * sizeof *from) : TRINE_SUCCESS;
 }
 
+/** From the host into a round's arrays, without waiting: what is not pinned is staged before the call returns. */
+template <typename V> trine_status send(const maker *m, V *to, const V *from, int64_t count)
+{
+    return count ? trine_device_copy_async(m->ctx, to, from, (size_t)count * sizeof *from, m->stream) : TRINE_SUCCESS;
+}
+
 /** m->lengths to m->offsets. */
 trine_status add_up_lengths(maker *m)
 {
@@ -143,7 +149,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     if (m->a.room < FIRST_ROOM) m->a.room = FIRST_ROOM;
     if (m->a.room > 3 * most) m->a.room = 3 * most;
     TRY(arena_allocate(ctx, &m->pool, [&](arena &s) { m->a.pool = s.take<int32_t>(m->a.room); }));
-    TRY(copy(m, m->bounds, TRINE_DEVICE, levels, TRINE_HOST, n_levels + 1));
+    TRY(send(m, m->bounds, levels, n_levels + 1));
     TRY(trine_device_fill_async(ctx, m->a.tables, 0xFF, sizeof(int32_t) * LARGE_TABLES << LARGE_BITS, m->stream));
 done:
     return status;
@@ -156,7 +162,7 @@ trine_status begin_groups(maker *m, const int64_t *levels)
     const int64_t n = m->d->n, n_levels = m->n_levels;
     const unsigned long long used = (unsigned long long)(m->d->nnz + n);
     m->live = m->used = m->d->nnz + n;
-    TRY(copy(m, m->a.used, TRINE_DEVICE, &used, TRINE_HOST, 1));
+    TRY(send(m, m->a.used, &used, 1));
     TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)n_levels * sizeof *m->a.found, m->stream));
     number_levels<<<device_blocks_for(m->plan, n), MERGE_THREADS, 0, m->stream>>>(n, m->bounds, n_levels, m->level,
                                                                                   m->group);
@@ -193,8 +199,8 @@ trine_status try_pairs(maker *m)
     const int multiprocessors = m->ctx->info.multiprocessors;
     merge_args longer = m->a;
     longer.list = m->a.longer, longer.listed = m->a.n_longer;
-    TRY(copy(m, m->starts_there, TRINE_DEVICE, m->starts, TRINE_HOST, m->n_groups));
-    TRY(copy(m, m->pairs_there, TRINE_DEVICE, m->pairs, TRINE_HOST, m->n_groups));
+    TRY(send(m, m->starts_there, m->starts, m->n_groups));
+    TRY(send(m, m->pairs_there, m->pairs, m->n_groups));
     TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)m->n_pairs * sizeof *m->a.found, m->stream));
     TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, 2 * sizeof *m->a.listed, m->stream));
     merge_short_rows<<<device_blocks_for(m->plan, m->d->n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
@@ -272,8 +278,8 @@ trine_status join_pairs(maker *m)
         }
         m->renumber[g] = (int32_t)(count - 1);
     }
-    TRY(copy(m, m->pairs_there, TRINE_DEVICE, m->pairs, TRINE_HOST, m->n_groups));
-    TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
+    TRY(send(m, m->pairs_there, m->pairs, m->n_groups));
+    TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
     take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there,
                                                                                       m->group);
     TRY(GPU_LAUNCHED("joining groups"));
@@ -369,8 +375,10 @@ trine_status take_patterns(maker *m, device_partition *out)
                                                   m->offsets + 1, m->stream)));
     TRY(arena_allocate(ctx, &out->patterns, [&](arena &s) {
         out->offsets = s.take<int64_t>(n + 1), out->middle = s.take<int64_t>(n);
-        out->columns = s.take<int32_t>(entries);
+        out->columns = s.take<int32_t>(entries), out->starts = s.take<int32_t>(m->n_groups);
     }));
+    for (int64_t g = 0; g < m->n_groups; g++) m->starts[g] = m->groups[g].start;
+    TRY(send(m, out->starts, m->starts, m->n_groups));
     TRY(arena_allocate(ctx, &scratch, [&](arena &s) {
         unsorted = s.take<int32_t>(entries);
         temporary = s.take<char>((int64_t)bytes);
@@ -456,7 +464,7 @@ trine_status make_order(maker *m, device_partition *out)
         n, part_of(m->plan->base.dtype), HEAVY, m->d->offsets, out->offsets, m->level, m->group, m->renumber_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
-    TRY(copy(m, m->renumber_there, TRINE_DEVICE, m->renumber, TRINE_HOST, m->n_groups));
+    TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
     TRY(GPU(
         gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32, m->stream)));
     TRY(arena_allocate(ctx, &out->order, [&](arena &s) {
@@ -542,7 +550,7 @@ void device_partition_memory(int64_t n, int64_t entries, triangular_bytes *devic
     constexpr int64_t SLACK = 32 * 256; /* of arrays in arenas */
     const int64_t state = n * (2 * sizeof(row_place) + 4 * 4 + sizeof(group_report) + 3 * 4 + 8) + (n + 1) * 16 +
                           ((int64_t)LARGE_TABLES * 4 << LARGE_BITS) + device_scan_bytes(n + 1) + SLACK,
-                  pools = 2 * 3 * entries * 4, pool = 3 * entries * 4, patterns = n * 16 + entries * 4 + SLACK,
+                  pools = 2 * 3 * entries * 4, pool = 3 * entries * 4, patterns = n * 20 + entries * 4 + SLACK,
                   sorting = entries * 4 + device_partition_sort_bytes(n, entries),
                   order = n * 4 + most_tasks(n, entries, part_of(TRINE_Z)) * 8 + SLACK,
                   ordering = n * 12 + device_triangle_sort_bytes(n, n) + SLACK;

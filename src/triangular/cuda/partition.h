@@ -12,6 +12,7 @@ struct device_partition {
     int64_t n_groups, entries, n_tasks;
     int64_t *offsets, *middle; /* as in struct partition */
     int32_t *columns;
+    int32_t *starts; /* of groups */
     int32_t *sorted; /* rows by level within their group */
     invert_task *tasks; /* of numeric */
     arena patterns, order; /* hold the arrays above */

@@ -90,7 +90,7 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     TRY(partition_most_entries(plan, n, d->base.nnz, ctx->info.memory_bytes, &costs.most_entries));
     TRY(device_partition_make(plan, &d->base, levels, s->n_levels, &costs, &d->part));
     s->n_steps = d->part.n_groups, s->entries = d->part.entries;
-    TRY(partitioned_tasks_make(plan, n, d->part.offsets, &d->of_solves));
+    TRY(partitioned_tasks_make(plan, n, &d->part, &d->of_solves));
     TRY(make_numbers(plan, d));
     trine_log(ctx, 3, "triangular: %lld levels in %lld groups, %lld entries for %lld", (long long)s->n_levels,
               (long long)s->n_steps, (long long)s->entries, (long long)(d->base.nnz + n));

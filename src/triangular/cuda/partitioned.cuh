@@ -11,10 +11,12 @@ struct alignas(16) solved_row {
     int32_t of_x, all;
 };
 
-/** `count` rows from position `first` on, for one warp: `lanes` lanes each. */
-struct alignas(8) warp_task {
+/** `count` rows from position `first` on, for one warp: `lanes` lanes each. gate: the last position before the group
+ *  before theirs; -1: there is none. */
+struct alignas(16) warp_task {
     int32_t first;
     int16_t count, lanes;
+    int32_t gate;
 };
 
 /** A triangle by level and the inverses of its groups (common/partition.h), in device memory. */
@@ -120,8 +122,8 @@ template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups
     auto draw = [&] { return lane == 0 ? atomicAdd(a.ticket, 1u) + 1u : 0u; };
     auto number_of = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0); };
     auto task_of = [&](unsigned number) {
-        warp_task t = {0, 0, 32};
-        if (number < total) t = R == 1 ? a.tasks[number] : warp_task{(int32_t)(number / tiles), 1, 32};
+        warp_task t = {0, 0, 32, -1};
+        if (number < total) t = R == 1 ? a.tasks[number] : warp_task{(int32_t)(number / tiles), 1, 32, -1};
         return t;
     };
     auto look_up = [&](unsigned number, const warp_task &task) {

@@ -26,9 +26,26 @@ __device__ inline int lanes_of(const packing &how, int64_t entries)
     return lanes;
 }
 
+/** Where groups begin, by position. */
+struct group_starts {
+    const int32_t *at;
+    int64_t count;
+};
+__device__ inline int32_t gate_of(const group_starts &starts, int64_t p)
+{
+    int64_t low = 0, high = starts.count; /* at[low] <= p < at[high] */
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        if (starts.at[middle] <= p) low = middle;
+        else high = middle;
+    }
+    return low >= 2 ? starts.at[low - 1] - 1 : -1;
+}
+
 /** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
  *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
-__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, int32_t *n_blocks, warp_task *slots)
+__global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, const group_starts starts,
+                          int32_t *n_blocks, warp_task *slots)
 {
     const int lane = threadIdx.x;
     const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
@@ -36,7 +53,7 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
     int count = 0;
     auto pad = [&](int multiple) {
         const int to = (count + multiple - 1) / multiple * multiple;
-        if (out && count + lane < to) out[count + lane] = warp_task{0, 0, 1};
+        if (out && count + lane < to) out[count + lane] = warp_task{0, 0, 1, -1};
         count = to;
     };
     for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
@@ -53,7 +70,8 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
             if (rows > end - p) rows = (int)(end - p);
         }
         pad(warps);
-        if (out && lane < warps) out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes};
+        if (out && lane < warps)
+            out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes, gate_of(starts, p)};
         count += warps;
         p += rows;
     }
@@ -152,18 +170,25 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
         if (!a.b) sum.v[v] = a.alpha * sum.v[v];
     unsigned missing = 0, wanted = 0;
     bool written = !has_row, eager = true;
-    while (!__all_sync(~0u, written)) {
-        if (!missing && k < middle) {
-            if (AHEAD) batch = later;
-            else batch.load(columns, values, k, middle, step);
+    auto next_batch = [&] {
+        if (missing || k >= middle) return;
+        if (AHEAD) batch = later;
+        else batch.load(columns, values, k, middle, step);
 #pragma unroll
-            for (int u = 0; u < U; u++)
-                if (k + u * step < middle) missing |= 1u << u;
-            wanted = missing;
-            k += U * step;
-            if (AHEAD) later.load(columns, values, k, middle, step);
-            eager = true;
-        }
+        for (int u = 0; u < U; u++)
+            if (k + u * step < middle) missing |= 1u << u;
+        wanted = missing;
+        k += U * step;
+        if (AHEAD) later.load(columns, values, k, middle, step);
+        eager = true;
+    };
+    next_batch();
+    /* Warps that are more than a step away ask for one value only, until it is there: all that are on the device asking
+     * for all of theirs take more of L2's time than a step does. */
+    const T *const gate = &a.x[(task.gate < 0 ? 0 : task.gate) * nrhs + j];
+    while (__any_sync(~0u, lane == 0 && task.gate >= 0 && is_missing(poll(gate))));
+    while (!__all_sync(~0u, written)) {
+        next_batch();
         bool asks = missing != 0, found = false;
         if (ASK == ASK_BY_ROW) {
             const unsigned waiting = __ballot_sync(~0u, missing != 0) >> base & row_mask;
@@ -264,14 +289,15 @@ template <typename T> __device__ inline double size_as_double(T a)
     else return fabs((double)a);
 }
 
-/** b := T times the pseudorandom solution, by position; no value of x there yet. */
+/** b := T times the pseudorandom solution, or the pseudorandom numbers themselves, by position; no value of x there
+ *  yet. */
 template <typename T> __global__ void __launch_bounds__(256)
-    probe_right_hand_sides(const partitioned_arrays<T> d, T *b, T *x, unsigned *ticket)
+    probe_right_hand_sides(const partitioned_arrays<T> d, bool by_solution, T *b, T *x, unsigned *ticket)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) *ticket = ~0u;
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
-        T sum = d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
-        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++)
+        T sum = by_solution && d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
+        for (int64_t k = d.own_offsets[p]; by_solution && k < d.own_offsets[p + 1]; k++)
             sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k]);
         b[p] = sum;
         x[p] = missing_value<T>();

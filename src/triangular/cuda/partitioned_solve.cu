@@ -23,13 +23,15 @@ int64_t partitioned_tasks_bytes(int64_t n, int64_t entries)
     return WAYS * (slots * (int64_t)sizeof(warp_task) + 256);
 }
 
-trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int64_t *offsets, partitioned_tasks *out)
+trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const device_partition *part,
+                                    partitioned_tasks *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t segments = segments_of(n);
     const packing ways[WAYS] = {ONE, FEW, MANY};
+    const group_starts starts = {part->starts, part->n_groups};
     int64_t total[WAYS] = {};
     arena counters = {};
     int32_t *on_device = nullptr, *counts = nullptr;
@@ -37,7 +39,8 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     if (!(counts = (int32_t *)trine_host_alloc(ctx, WAYS * segments, sizeof *counts))) return TRINE_ERR_MEMORY;
     TRY(arena_allocate(ctx, &counters, [&](arena &a) { on_device = a.take<int32_t>(WAYS * segments); }));
     for (int i = 0; i < WAYS; i++)
-        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments, nullptr);
+        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
+                                                         nullptr);
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_copy_async(ctx, counts, on_device, (size_t)(WAYS * segments) * sizeof *counts, stream));
     TRY(trine_device_synchronize(ctx, stream));
@@ -53,7 +56,7 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int6
     }));
     for (int i = 0; i < WAYS; i++) {
         out->of[i].n_blocks = total[i];
-        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, offsets, on_device + i * segments,
+        pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
                                                          out->of[i].slots);
     }
     TRY(GPU_LAUNCHED("the packing of rows"));
@@ -210,9 +213,12 @@ trine_status partitioned_probe(trine_triangular plan, const partitioned_arrays<T
     }));
     a.d = d, a.nrhs = 1, a.x_row = a.x_col = 1, a.b = b, a.alpha = one_of<T>();
     TRY(trine_device_fill_async(ctx, largest, 0, sizeof *largest, stream));
-    probe_right_hand_sides<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, a.ticket);
-    launch_for_count(a, tasks, (gpuStream_t)stream);
-    probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+    for (const bool by_solution : {true, false}) {
+        probe_right_hand_sides<T>
+            <<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, by_solution, b, a.x, a.ticket);
+        launch_for_count(a, tasks, (gpuStream_t)stream);
+        probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+    }
     TRY(GPU_LAUNCHED("the probe of partitioned inverses"));
     TRY(trine_device_copy_async(ctx, &found, largest, sizeof found, stream));
     TRY(trine_device_synchronize(ctx, stream));

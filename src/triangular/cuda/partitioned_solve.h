@@ -2,6 +2,7 @@
 #ifndef TRINE_TRIANGULAR_CUDA_PARTITIONED_SOLVE_H
 #define TRINE_TRIANGULAR_CUDA_PARTITIONED_SOLVE_H
 
+#include "triangular/cuda/partition.h"
 #include "triangular/cuda/partitioned.cuh"
 #include "triangular/cuda/triangle.h"
 
@@ -15,8 +16,9 @@ struct partitioned_tasks {
     } of[WAYS];
     arena memory;            /* holds the slots */
 };
-/** offsets: of the inverses' rows, n + 1 in device memory. Ends with an idle stream. */
-trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const int64_t *offsets, partitioned_tasks *out);
+/** part: groups and their patterns. Ends with an idle stream. */
+trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const device_partition *part,
+                                    partitioned_tasks *out);
 void partitioned_tasks_release(trine_triangular plan, partitioned_tasks *tasks);
 /** An upper bound of their bytes, with so many entries. */
 int64_t partitioned_tasks_bytes(int64_t n, int64_t entries);

@@ -1,5 +1,6 @@
 /* trine_bgtsv, trine_bgtf, trine_bgtfs, trine_gbsv: the arguments, then the backend. */
 #include "tridiagonal/block/block.h"
+#include "tridiagonal/common/finite.h"
 #include "tridiagonal/info/info.h"
 #include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/parts.h"
@@ -126,12 +127,14 @@ static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *)
 }
 
 /** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the
- *  same. info: NULL, or where one may be asked for. */
+ *  same. info: NULL, or where one may be asked for. given: NULL, or on a CPU the matrix, by which a solution that is
+ *  not finite is judged. */
 static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd,
-                        void *X, int64_t ldx, void *work, size_t work_bytes, info_call *info)
+                        void *X, int64_t ldx, void *work, size_t work_bytes, info_call *info, banded_system *given)
 {
     const int64_t parts = call->o.nrhs < nrhs ? rpts_parts(nrhs) : 1;
     size_t needed = 0;
+    bool was_finite = true;
     trine_status status = TRINE_SUCCESS;
     TRY(rpts_check_vectors(call->A.n, nrhs, D, ldd, X, ldx));
     TRY(bytes_of(call->factor ? backend->substitute_bytes : backend->solve_bytes, call, &needed));
@@ -139,6 +142,10 @@ static trine_status run(const struct block_backend *backend, block_call *call, i
     REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
     call->ldd = ldd, call->ldx = ldx, call->work = work;
     TRY(info_before(info, nrhs, D, ldd));
+    if (given) {
+        given->nrhs = call->A.n ? nrhs : 0, given->D = D, given->ldd = ldd, given->X = X, given->ldx = ldx;
+        was_finite = finite_before(call->o.ctx, given);
+    }
     for (int64_t part = 0; part < parts && !is_empty(call); part++) {
         const int64_t first = parts > 1 ? rpts_part(nrhs, part) : 0;
         if (parts > 1) call->o.nrhs = rpts_part(nrhs, part + 1) - first;
@@ -147,6 +154,7 @@ static trine_status run(const struct block_backend *backend, block_call *call, i
     }
     TRY(info_after(info, nrhs, X, ldx));
     TRY(info_end(info));
+    if (given) TRY(finite_after(call->o.ctx, given, was_finite));
 done:
     return status;
 }
@@ -208,7 +216,7 @@ static trine_status scalar_solve(const solve_place *at, trine_dtype t, int64_t n
     if (!is_copied(options)) return gtsv_solve(at, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     TRY(make_scalar(at, t, n, nrhs, options, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, &info));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, &info, NULL));
 done:
     return status;
 }
@@ -240,13 +248,15 @@ trine_status bgtsv_solve(const solve_place *at, trine_dtype t, int64_t rows, int
                          int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
-    info_call info = info_of_system(at->stream, options, banded_of_blocks(t, rows, n, options, a, b, c));
+    banded_system given = banded_of_blocks(t, rows, n, options, a, b, c);
+    info_call info = info_of_system(at->stream, options, given);
     trine_status status = TRINE_SUCCESS;
     if (is_scalar(at, options, rows, n, n))
         return scalar_solve(at, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     TRY(make_blocks(at, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL,
+            at->cuda ? NULL : &given));
 done:
     return status;
 }
@@ -295,7 +305,7 @@ trine_status bgtfs_solve(const solve_place *at, trine_dtype t, int64_t rows, int
     TRY(make_blocks(at, t, rows, n, nrhs, options, true, &call));
     if (at->cuda) TRY(info_refuse(options, "trine_bgtfs"));
     TRY(set_factor(factor, factor_bytes, &call));
-    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL, NULL));
 done:
     return status;
 }
@@ -321,6 +331,7 @@ trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t
                         int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
+    banded_system given;
     info_call info;
     trine_status status = TRINE_SUCCESS;
     if (is_scalar(at, options, n, kl, ku)) {
@@ -333,8 +344,10 @@ trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t
     TRY(make_bands(at, t, n, nrhs, kl, ku, options, &call));
     REQUIRE(!n || AB, "AB is NULL");
     call.A.a = AB;
-    info = info_of_system(at->stream, options, banded_of_bands(t, n, kl, ku, options, AB));
-    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL));
+    given = banded_of_bands(t, n, kl, ku, options, AB);
+    info = info_of_system(at->stream, options, given);
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL,
+            at->cuda ? NULL : &given));
 done:
     return status;
 }

@@ -42,29 +42,34 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_scale)(const block_matrix *A, int64_t i)
     }
     return SMALLER_POWER(FN_OF_T(panel_weight)(largest));
 }
-/** scale (d - op(A) x) in row i; *size: of its terms together, -1 if the row itself is not finite. */
-PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, int64_t i, const T *x, T d, R *size)
+/** scale (d - op(A) x) in row i, its terms times `shrink`; *size: of its terms together; *given: of d and op(A). */
+PANEL_TEMPLATE PANEL_INLINE T FN(sum_of_row)(const block_matrix *A, R scale, R shrink, int64_t i, const T *x, T d,
+                                             R *size, R *given)
 {
-    T residual = TIMES(d, scale);
-    R given = ABS1(residual);
-    *size = given;
+    T residual = TIMES(TIMES(d, scale), shrink);
+    *given = *size = ABS1(residual);
     for (int k = FN(first_band)(A, i); k <= FN(last_band)(A, i); k++) {
         int64_t column = i + k;
         if (column < 0 || column >= A->n) column = (column % A->n + A->n) % A->n;
-        const T coefficient = TIMES(GIVEN_BAND(A, i, k), scale), term = coefficient * x[column];
+        const T coefficient = TIMES(GIVEN_BAND(A, i, k), scale), term = coefficient * TIMES(x[column], shrink);
         residual = residual - term;
         *size += ABS1(term);
-        given += ABS1(coefficient);
+        *given += ABS1(coefficient);
     }
-    if (!(given - given == 0)) *size = -1;
     return residual;
 }
-/** What the residual says of the solution: the backward error of the row in rounding errors. NaN where it is not
- *  finite. */
-PANEL_TEMPLATE PANEL_INLINE R FN(row_error)(T residual, R size)
+/** scale (d - op(A) x) in row i. *error: what that says of the solution, the backward error of the row in rounding
+ *  errors; NaN where it is not finite, -1 if the row itself is not. Terms may leave the range where the solution nearly
+ *  does: they are shrunk then. */
+PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, int64_t i, const T *x, T d, R *error)
 {
-    const R error = ABS1(residual);
-    return error == 0 ? 0 : error / size / ROUNDING;
+    const R shrink = (R)1 / 1024;
+    R size, given;
+    T residual = FN_OF_T(sum_of_row)(A, scale, (R)1, i, x, d, &size, &given);
+    const bool leaves_range = !(size - size == 0) && given - given == 0;
+    if (leaves_range) residual = FN_OF_T(sum_of_row)(A, scale, shrink, i, x, d, &size, &given);
+    *error = !(given - given == 0) ? -1 : ABS1(residual) == 0 ? 0 : ABS1(residual) / size / ROUNDING;
+    return leaves_range ? TIMES(residual, 1 / shrink) : residual;
 }
 
 /** The order in which rows are eliminated: from the first to the last, or reversed; the bands below and above the
@@ -158,9 +163,8 @@ PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const 
     const R none = 1 / SMALLEST_NORMAL;
     R worst = 0;
     for (int64_t i = 0; i < A->n; i++) {
-        R size;
-        residual[i] = FN_OF_T(row_residual)(A, FN_OF_T(row_scale)(A, i), i, x, d[i], &size);
-        const R error = FN_OF_T(row_error)(residual[i], size);
+        R error;
+        residual[i] = FN_OF_T(row_residual)(A, FN_OF_T(row_scale)(A, i), i, x, d[i], &error);
         if (!(error <= worst)) worst = error <= none ? error : none;
         if (weights && error > BLOCK_LARGE_ERROR && ABS1(weights[i]) < 1 / ROUNDING)
             weights[i] = TIMES(weights[i], SMALLER_POWER(error / 16));
@@ -246,7 +250,9 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A
         if (LANE == 0 && by_medians) FN_OF_T(weigh_by_medians)(A, weights);
         TOGETHER();
         last = order;
-        const int64_t row = FN(factor_sequentially)(A, &s, weights, factors, rows, given);
+        /* regular from one end: what vanishes from the other one is a rounding error */
+        const bool replaced = given || (is_solved && attempt >= 2);
+        const int64_t row = FN(factor_sequentially)(A, &s, weights, factors, rows, replaced);
         TOGETHER();
         if (row >= 0) {
             zero = row;

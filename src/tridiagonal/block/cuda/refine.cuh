@@ -59,9 +59,9 @@ __global__ void subtract_product(const __grid_constant__ block_matrix A, bool is
             residual[row + blockIdx.y * A.n] = given_residual(A, row, x, d[row]);
             continue;
         }
-        real_of<T> size;
-        const T r = row_residual(&A, is_scaled ? row_scale<T>(&A, row) : 1, row, x, d[row], &size);
-        worst = max(worst, size < 0 ? NOT_TO_MEND : __float_as_uint(fabsf((float)row_error<T>(r, size))));
+        real_of<T> error;
+        const T r = row_residual(&A, is_scaled ? row_scale<T>(&A, row) : 1, row, x, d[row], &error);
+        worst = max(worst, error < 0 ? NOT_TO_MEND : __float_as_uint(fabsf((float)error)));
         if (!AGAIN) residual[row + blockIdx.y * A.n] = r;
     }
     worst = __reduce_max_sync(~0u, worst);

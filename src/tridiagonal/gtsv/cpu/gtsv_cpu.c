@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/scalar.h"
+#include "tridiagonal/common/finite.h"
 #include "tridiagonal/common/hierarchy.h"
 #include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/wide_row_types.h"
@@ -110,9 +111,13 @@ static LANE_LOOP void transpose(size_t size, const void *from, int64_t from_step
 
 enum { REGULAR = -1 };
 enum { WIDE = 1, SINGULAR = 2 };
-/** Where a pivot was zero; system -1: nowhere. */
-typedef struct { int64_t system, row; } batch_pivot;
-static const batch_pivot no_zero_pivot = {-1, -1};
+/** Where a pivot was zero, or (is_infinite) an unknown is not finite although all that was given is; system -1:
+ *  nowhere. */
+typedef struct {
+    int64_t system, row;
+    bool is_infinite;
+} batch_pivot;
+static const batch_pivot no_zero_pivot = {-1, -1, false};
 
 #define TEMPLATE "tridiagonal/gtsv/cpu/gtsv_cpu.inc"
 #include "core/each_dtype.h"
@@ -158,12 +163,16 @@ trine_status gtsv_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
     o.ctx = at->ctx, o.threads = at->ctx->threads;
+    banded_system given = banded_of_blocks(t, n, 1, options, a, b, c);
+    given.nrhs = n ? nrhs : 0, given.D = D, given.ldd = ldd, given.X = X, given.ldx = ldx;
+    const bool was_finite = finite_before(at->ctx, &given);
     const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
     if (row != REGULAR)
         FAIL(
             TRINE_ERR_SINGULAR,
             "the pivot in row %lld is exactly zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so",
             (long long)row, (long long)n);
+    TRY(finite_after(at->ctx, &given, was_finite));
 done:
     return status;
 }
@@ -208,6 +217,11 @@ trine_status batch_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64
     batch.o.threads = 1; /* of one system */
     if (n && systems) {
         const batch_pivot zero = batch_of[t](&batch, threads, work);
+        if (zero.is_infinite)
+            FAIL(
+                TRINE_ERR_SINGULAR,
+                "unknown %lld of system %lld of %lld is not finite, while all that was given is: the system is singular to working precision, or its solution beyond the range of that",
+                (long long)zero.row, (long long)zero.system, (long long)systems);
         if (zero.system >= 0)
             FAIL(
                 TRINE_ERR_SINGULAR,
