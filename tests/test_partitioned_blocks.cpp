@@ -258,8 +258,8 @@ void solve_in_one_launch(const partitioned_args<T> &a, const std::vector<int32_t
         const int32_t warps = std::max(1, lanes / 32),
                       count = (int32_t)std::min<int64_t>(std::max(1, 32 / lanes), a.d.n - p);
         while (slots.size() % warps) slots.push_back({0, 0, 1, -1});
-        const int32_t before = start[p] ? start[start[p] - 1] : 0; /* where the group before theirs begins */
-        for (int w = 0; w < warps; w++) slots.push_back({p, (int16_t)count, (int16_t)lanes, before - 1});
+        const int32_t gate = start[p] ? (start[start[p] - 1] + start[p]) / 2 : -1; /* amid the group before theirs */
+        for (int w = 0; w < warps; w++) slots.push_back({p, (int16_t)count, (int16_t)lanes, gate});
         p += count;
     }
     while (slots.size() % SLOTS) slots.push_back({0, 0, 1, -1});
@@ -355,11 +355,13 @@ void check_packing()
             std::vector<int32_t> blocks(segments), at{0};
             for (int32_t p = 1; p < n; p++)
                 if (random_number() > 0.3) at.push_back(p);
-            const group_starts starts = {at.data(), (int64_t)at.size()};
             for (int64_t p = 0; p < n; p++)
                 offsets.push_back(
                     offsets[p] + 1 +
                     (int64_t)(p % 7 ? 40 * (random_number() + 0.5) : pow(10, 4 * (random_number() + 0.5))));
+            std::vector<int64_t> middle(n);
+            for (int64_t p = 0; p < n; p++) middle[p] = offsets[p] + (offsets[p + 1] - offsets[p]) * (p % 5) / 5;
+            const group_starts starts = {at.data(), (int64_t)at.size(), middle.data()};
             emulator::launch(segments, 32, [&] { pack_rows(how, n, offsets.data(), starts, blocks.data(), nullptr); });
             int32_t total = 0;
             for (int32_t &count : blocks) {
@@ -376,7 +378,8 @@ void check_packing()
                 if (t.count == 0) continue;
                 CHECK(t.first == next && (t.lanes & (t.lanes - 1)) == 0 && t.lanes >= how.least);
                 const int64_t group = std::upper_bound(at.begin(), at.end(), t.first) - at.begin() - 1;
-                CHECK(t.gate == (group < 2 ? -1 : at[group - 1] - 1));
+                const bool waits = group && middle[t.first] - offsets[t.first] >= FREE;
+                CHECK(t.gate == (waits ? (at[group - 1] + at[group]) / 2 : -1));
                 for (int64_t p = next; p < next + t.count; p++)
                     CHECK(t.lanes >= lanes_of(how, offsets[p + 1] - offsets[p]));
                 if (t.lanes > 32) {

@@ -16,11 +16,12 @@ struct waiting_costs { double launch, level, long_level, byte; };
 /** Of partitioned inverses. Seconds. */
 struct inverse_costs {
     double launch, step, byte, row;   /* of a solve; entries and rows are shared by `threads` on a CPU */
+    double long_step; /* added to a step for rows of 128 entries and more, shorter ones a part of it */
     double analyse_launch, analyse_level; /* of the analysis: whatever there is; a level; */
-    double analyse_own, analyse;      /* an entry of the triangle; one of the inverses */
-    double numeric, numeric_entry;    /* whatever there is; an entry of the inverses */
-    double numeric_look;              /* an entry of the inverses that is looked for: for each rank, as many as a row
-                                         has in the triangle times in the inverse */
+    double analyse_own, analyse; /* an entry of the triangle; one of the inverses */
+    double numeric, numeric_entry; /* whatever there is; an entry of the inverses */
+    double numeric_look; /* an entry of the inverses that is looked for: for each rank, as many as a row
+                            has in the triangle times in the inverse */
     /* Where groups are chosen: a step; a byte, which costs less than one does on average, since other rows wait; and
      * an entry of a group's longest row beyond so many, which has a warp for so long that it delays the group. */
     double next_step, next_byte, long_row;
@@ -44,7 +45,8 @@ struct inverse_extent { int64_t n, nnz, levels, steps, entries; /* nnz, entries:
 double costs_of_waiting(trine_triangular plan, bool chains, int64_t nnz, int64_t levels);
 /** Adds one side to a prediction. */
 void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, trine_triangular_prediction *p);
-/** The least that a side may cost: nobody has seen a group of 32 levels with less than twice the entries. */
+/** The least that a side may cost: nobody has seen a group of 32 levels with less than twice the entries, and groups of
+ *  exact factors, whose rows are long, have fewer levels. */
 struct inverse_extent costs_least_inverse(int64_t n, int64_t nnz, int64_t levels);
 /** Seconds of one more entry of the inverses, of all that have their solves: with its part of analysis and numeric, if
  *  the plan says how many solves these are. */

@@ -11,8 +11,8 @@ struct alignas(16) solved_row {
     int32_t of_x, all;
 };
 
-/** `count` rows from position `first` on, for one warp: `lanes` lanes each. gate: the last position before the group
- *  before theirs; -1: there is none. */
+/** `count` rows from position `first` on, for one warp: `lanes` lanes each. gate: a position in the middle of the group
+ *  before theirs, for which they wait first; -1: there is none. */
 struct alignas(16) warp_task {
     int32_t first;
     int16_t count, lanes;

@@ -26,20 +26,23 @@ __device__ inline int lanes_of(const packing &how, int64_t entries)
     return lanes;
 }
 
-/** Where groups begin, by position. */
+/** Where groups begin, by position, and where right-hand sides begin in rows. */
 struct group_starts {
     const int32_t *at;
     int64_t count;
+    const int64_t *middle;
 };
-__device__ inline int32_t gate_of(const group_starts &starts, int64_t p)
+constexpr int FREE = 8; /* rows with fewer solution values do without a gate: they ask for little, and a trip is long */
+__device__ inline int32_t gate_of(const group_starts &starts, const int64_t *offsets, int64_t p)
 {
+    if (starts.middle[p] - offsets[p] < FREE) return -1;
     int64_t low = 0, high = starts.count; /* at[low] <= p < at[high] */
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
         if (starts.at[middle] <= p) low = middle;
         else high = middle;
     }
-    return low >= 2 ? starts.at[low - 1] - 1 : -1;
+    return low ? (int32_t)(((int64_t)starts.at[low - 1] + starts.at[low]) / 2) : -1;
 }
 
 /** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
@@ -71,7 +74,7 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
         }
         pad(warps);
         if (out && lane < warps)
-            out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes, gate_of(starts, p)};
+            out[count + lane] = warp_task{(int32_t)p, (int16_t)rows, (int16_t)lanes, gate_of(starts, offsets, p)};
         count += warps;
         p += rows;
     }
@@ -87,13 +90,13 @@ template <typename T> struct once_args {
      * row; 64 and more are that many warps of a block, side by side, with a multiple of lanes / 32 before them. */
     const warp_task *slots;
     int64_t nrhs, b_row, b_col, x_row, x_col;
-    const T *b;              /* alpha B, n x nrhs by position, or NULL: */
-    const T *B;              /* read where the order says */
-    T *X, *x;                /* x: n x nrhs by position; its values are flags */
-    unsigned *ticket;        /* starts at all bits set, like x */
-    T *next_x;               /* what the next solve starts with, made ready by this one; NULL: not wanted */
+    const T *b; /* alpha B, n x nrhs by position, or NULL: */
+    const T *B; /* read where the order says */
+    T *X, *x; /* x: n x nrhs by position; its values are flags */
+    unsigned *ticket; /* starts at all bits set, like x */
+    T *next_x; /* what the next solve starts with, made ready by this one; NULL: not wanted */
     unsigned *next_ticket;
-    const T *before;         /* n x nrhs by position: what the solution corrects; NULL: nothing */
+    const T *before; /* n x nrhs by position: what the solution corrects; NULL: nothing */
     T alpha;
     bool conjugate;
 };
@@ -183,8 +186,8 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
         eager = true;
     };
     next_batch();
-    /* Warps that are more than a step away ask for one value only, until it is there: all that are on the device asking
-     * for all of theirs take more of L2's time than a step does. */
+    /* Warps ask for one value only, until it is there: all that are on the device asking for all of theirs take more of
+     * L2's time than a step does. */
     const T *const gate = &a.x[(task.gate < 0 ? 0 : task.gate) * nrhs + j];
     while (__any_sync(~0u, lane == 0 && task.gate >= 0 && is_missing(poll(gate))));
     while (!__all_sync(~0u, written)) {

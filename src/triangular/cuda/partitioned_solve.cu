@@ -31,7 +31,7 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const devi
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t segments = segments_of(n);
     const packing ways[WAYS] = {ONE, FEW, MANY};
-    const group_starts starts = {part->starts, part->n_groups};
+    const group_starts starts = {part->starts, part->n_groups, part->middle};
     int64_t total[WAYS] = {};
     arena counters = {};
     int32_t *on_device = nullptr, *counts = nullptr;
