@@ -186,10 +186,9 @@ trine_status forest_create_open(trine_context ctx, trine_forest *out, trine_dtyp
     if (!ctx->is_tally && n) TRY(trine_device_fill_async(ctx, f->absent, 0, (size_t)n, ctx->stream));
 done:
     if (ctx->is_tally) {
-        const trine_memory told = {.host_kept = sizeof counted,
-                                   .host_peak = sizeof counted,
-                                   .device_kept = f->info.bytes,
-                                   .device_peak = f->info.bytes};
+        const int64_t structs = sizeof counted + FOREST_OWN_BYTES;
+        const trine_memory told = {
+            .host_kept = structs, .host_peak = structs, .device_kept = f->info.bytes, .device_peak = f->info.bytes};
         trine_tally_add(ctx, &told, 0);
         trine_context_destroy(&f->ctx);
     } else if (status) {

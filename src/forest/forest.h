@@ -116,6 +116,9 @@ FOREST_INLINE bool forest_has_candidates(const struct forest_counts *counts, for
 enum { FOREST_SUMS = 5 };            /* off the diagonal; on it; beside it; in the factor; in blocks */
 
 /** Functions with values take them in the context's space. All asynchronous on stream, but for what is said. */
+/** On the host, of what a backend keeps as `own`, at most. */
+enum { FOREST_OWN_BYTES = 64 };
+
 struct forest_backend {
     /** What the backend keeps beside the arrays, bytes of it in the context's space; counts->bad_row is set. */
     trine_status (*create)(trine_forest f);

@@ -28,6 +28,7 @@ trine_status create(trine_forest f)
 {
     const device_scope scope(f->ctx);
     forest_device *own = static_cast<forest_device *>(trine_host_calloc(f->ctx, 1, sizeof *own));
+    static_assert(sizeof *own <= FOREST_OWN_BYTES, "what forest_create_open tells");
     if (!own) return TRINE_ERR_MEMORY;
     f->own = own;
     trine_status status = forest_cuda_scan_bytes(f->graph.n, &own->scratch_bytes);
