@@ -83,7 +83,7 @@ static void test_lines(void **state)
         }
 }
 
-/** One path and one ring of many vertices, and many short rings: what takes a step a vertex anywhere takes long here. */
+/** One path, one ring of many vertices, many short rings: what takes a step a vertex anywhere takes long here. */
 static void try_many(trine_dtype t, int64_t components, int64_t length, bool closed, int weight, bool in_order)
 {
     if (test_is_reduced()) return;
