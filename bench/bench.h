@@ -176,7 +176,7 @@ typedef struct {
         const char *key;
         double number;
         const char *text;
-    } added[24];
+    } added[32];
     int n_added;
 } bench_record;
 

@@ -260,8 +260,9 @@ static void without_refinement_they_give_single_accuracy(void **state)
     check_single("laplace3d:n=9", TRINE_S, TRINE_DIRECT_CHOLESKY, 0, 0, 10); /* nothing to lower */
 }
 
-/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op. */
-static void solves_beyond_single_precision_are_refused(void **state)
+/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op. A CPU
+ *  takes right-hand sides times powers of two, and may solve them all. */
+static void solves_beyond_single_precision_are_right_or_refused(void **state)
 {
     (void)state;
     enum { N = 12 };
@@ -291,7 +292,7 @@ static void solves_beyond_single_precision_are_refused(void **state)
         if (!status) OK(trine_direct_destroy(&plan));
         trine_matrix_destroy(&A);
     }
-    assert_true(refused > 0);
+    if (test_on_gpu()) assert_true(refused > 0);
     trine_context_destroy(&ctx);
 }
 
@@ -304,6 +305,6 @@ int main(void)
                                        cmocka_unit_test(accurate_inverses_are_kept),
                                        cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
                                        cmocka_unit_test(without_refinement_they_give_single_accuracy),
-                                       cmocka_unit_test(solves_beyond_single_precision_are_refused)};
+                                       cmocka_unit_test(solves_beyond_single_precision_are_right_or_refused)};
     return TEST_MAIN(tests);
 }
