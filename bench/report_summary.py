@@ -10,6 +10,7 @@ SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernoda
 # What cuSPARSE, the original code of Liu et al., Ginkgo and four others were measured on: the means that trine is held to.
 ELEVEN = set("tri:elas_Armadillo13K tri:airfoil_2d tri:cage11 tri:luxembourg_osm_lap tri:vsp_model1_crew1_cr42_south31_lap tri:memplus tri:G3_circuit "
              "tri:laplace3d:n=108 chol:lap_igea chol:elasticity3d:n=20 chol:laplace3d:n=40".split())
+EXPECTED = {"auto:solves=100": "100 solves expected", "auto:solves=1000": "1000 solves expected"}
 ROWS = [("up to 2^14 rows", 0, 2 ** 14), ("2^20 rows", 2 ** 20, 2 ** 20), ("2^24 rows and more", 2 ** 24, 2 ** 40)]
 
 
@@ -28,6 +29,8 @@ def ratios_of_auto(records):
             groups.setdefault((what, peer), {})[r["matrix"]] = r["ratio"]
             if r["suite"] == "sptrsv" and r["matrix"] in ELEVEN and peer == "cusparse":
                 groups.setdefault((f"{what}, the eleven", peer), {})[r["matrix"]] = r["ratio"]
+        elif r.get("ratio") and peer and r["suite"] == "sptrsv" and r["method"] in EXPECTED and r["dtype"] == "d":
+            groups.setdefault((f"{r['direction']}, {EXPECTED[r['method']]}", peer), {})[r["matrix"]] = r["ratio"]
         elif r.get("ratio") and r.get("ratio_to") == "auto" and r.get("problem") == "gtsv" and r["nrhs"] == 1:
             for name, least, most in ROWS:
                 if least <= r["n"] <= most:
@@ -51,6 +54,8 @@ def headline_rows(groups):
     gpu = next((device for _, device in groups if not device.startswith("cpu")), "")
     there = row("triangular solve, one right-hand side, {} matrices", "sptrsv", gpu, "cusparse", harmonic_mean,
                 {"forward, the eleven": "forward", "backward, the eleven": "backward"})
+    there += row("triangular solve, 1000 solves expected of a plan, {} matrices", "sptrsv", gpu, "cusparse", geometric_mean,
+                 {f"{direction}, {EXPECTED['auto:solves=1000']}": direction for direction in ("forward", "backward")})
     there += row("triangular solve forward, several right-hand sides, {} matrices", "sptrsm", gpu, "cusparse", geometric_mean,
                  {f"forward, {n} right-hand sides": f"with {n}" for n in (8, 32, 64)})
     there += row("with Cholesky and LU factors as dense panels, {} factors", "supernodal", gpu, "cusparse", geometric_mean, {"L": "for L", "L^T": "for L^T"})
