@@ -398,7 +398,7 @@ static trine_precond_options precond_variant(trine_precond_method method, int va
                                    .ny = 60};
 }
 
-/** On a GPU the triangles of incomplete factorizations may be solved by inverses: told as if their limit were reached. */
+/** On a GPU triangles of incomplete factorizations may be solved by inverses: told as if their limit were reached. */
 static bounds factor_of_preconditioner(int method)
 {
     const bool factors = method == TRINE_PRECOND_ILU0 || method == TRINE_PRECOND_ILUK || method == TRINE_PRECOND_ILUT ||
