@@ -14,6 +14,11 @@ CMAKE_FLAGS ?=
 MATRIX ?=
 # Ninja compiles tests beside the library; CMake's makefiles wait for its last file first.
 export CMAKE_GENERATOR ?= Ninja
+# The trees of `check`, and those that its tests of installing build, share most objects of C sources.
+ifneq ($(shell command -v ccache),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CCACHE_DIR ?= $(CURDIR)/build/ccache
+endif
 # Where no GPU will run them, kernels are only compiled, and the optimizing compiler would take half of the build.
 QUICK_KERNELS = $(shell nvidia-smi -L >/dev/null 2>&1 && echo OFF || echo ON)
 
