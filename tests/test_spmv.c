@@ -660,6 +660,49 @@ static void powers_of_two_pass_through(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Vectors by rows that can be taken some at a time, and those that cannot: rows of X and Y begin anywhere, or where 16
+ *  bytes do; one vector more than fits; short rows, rows that several threads take, rows of several blocks. */
+static void vectors_by_rows_are_right_however_they_lie(void **state)
+{
+    (void)state;
+    static const int which[] = {7, 8, 9, 4, 2, 3};
+    static const int64_t some[] = {2, 4, 5, 8, 12, 32, 33};
+    trine_context ctx = test_context();
+    int k = 0;
+    for (int w = 0; w < 6; w++)
+        for (int t = 0; t < 4; t++) {
+            if (!test_is_to_do()) continue;
+            const trine_dtype dtype = all_dtypes[t];
+            rows A = make_rows(which[w], dtype);
+            form f = make_form(ctx, &A, dtype, TRINE_CSR, 32, TRINE_VALUES_SAME);
+            trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.ops = every_op, .max_nrhs = MOST_VECTORS});
+            for (int op = 0; op < 3; op++) {
+                rows op_A = transposed(&A, all_ops[op]);
+                row_sum *sums = reference_sums(&op_A, dtype, MOST_VECTORS);
+                for (int v = 0; v < 7; v++) {
+                    question q = {.op = all_ops[op],
+                                  .nrhs = some[v],
+                                  .x_layout = TRINE_ROWMAJOR,
+                                  .y_layout = TRINE_ROWMAJOR,
+                                  .row_begin = v == 3 && op == 0 ? op_A.n_rows / 3 : 0,
+                                  .row_end = v == 3 && op == 0 ? op_A.n_rows / 3 * 2 : -1,
+                                  .is_tight = (v + w + op) % 3 != 0};
+                    char what[100];
+                    snprintf(what, sizeof what, "%s, dtype %d, op %d, %lld vectors", pattern_name(which[w]), (int)dtype,
+                             (int)q.op, (long long)q.nrhs);
+                    pick_scalars(k++, dtype, &q);
+                    check_product(ctx, plan, dtype, &op_A, sums, &q, what);
+                }
+                free_rows(&op_A);
+                free(sums);
+            }
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+            free_rows(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,6 +717,7 @@ int main(void)
         cmocka_unit_test(long_rows_keep_their_digits),
         cmocka_unit_test(what_no_row_reads_may_be_anything),
         cmocka_unit_test(powers_of_two_pass_through),
+        cmocka_unit_test(vectors_by_rows_are_right_however_they_lie),
     };
     return TEST_MAIN(tests);
 }

@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, MOST_SAMPLES = 1024;
+constexpr int THREADS = 256, MOST_LOOKING = 2048 /* blocks of them */, MOST_SAMPLES = 1024;
 constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1 << 30;
 /* What a semiring may keep of a row: its accumulator and two flags. */
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
@@ -159,25 +159,27 @@ struct segmented_arguments arguments_of(trine_spmv plan, const struct spmv_side 
 int looking_threads(int64_t n_rows)
 {
     const int64_t blocks = (n_rows + THREADS - 1) / THREADS;
-    return (int)(blocks < 4096 ? blocks : 4096) * THREADS;
+    return (int)(blocks < MOST_LOOKING ? blocks : MOST_LOOKING) * THREADS;
 }
 
-trine_status find_longest(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t *longest)
+trine_status find_longest(trine_spmv plan, struct spmv_side *side, const struct cuda_part *part, int64_t *longest)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int threads = looking_threads(side->n_rows);
-    int found = 0;
+    struct row_facts found = {};
     void *on_device = nullptr;
     TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof found, &on_device));
     TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, stream));
     measure_rows<THREADS>
-        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (int *)on_device, threads);
+        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (row_facts *)on_device, threads);
     TRY(GPU_LAUNCHED("measuring the rows"));
     TRY(trine_device_copy_async(ctx, &found, on_device, sizeof found, stream));
     TRY(trine_device_synchronize(ctx, stream));
-    *longest = found;
+    if (side->ends_unchecked) TRY(spmv_check_ends(plan, found.first, found.last));
+    side->ends_unchecked = false;
+    *longest = found.longest;
 done:
     trine_free(ctx, TRINE_DEVICE, on_device);
     return status;
@@ -409,7 +411,7 @@ trine_status work_begin(trine_spmv plan, struct spmv_work *work)
 
 void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
 {
-    size_t meanwhile = sizeof(int);
+    size_t meanwhile = sizeof(struct row_facts);
     *kept = 0;
     for (int s = 0; s < SPMV_SIDES; s++) {
         const struct spmv_side *side = &plan->side[s];
