@@ -445,7 +445,7 @@ static void automatic_plans_take_the_kernel_that_fits(void **state)
     if (!test_on_gpu()) skip();
     trine_context ctx = test_context();
     for (int k = 0; k < 16; k++)
-        for (int nrhs = 1; nrhs <= 8; nrhs += 7) {
+        for (int nrhs = 1; nrhs <= 8; nrhs += 7) { /* the same for one vector and for several */
             rows A = rows_beside_one(cases[k / 4].n, cases[k / 4].longest, cases[k / 4].others);
             form f = make_form(ctx, &A, dtypes[k % 4], TRINE_CSR, 32, TRINE_VALUES_SAME);
             trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.max_nrhs = nrhs});

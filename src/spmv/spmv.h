@@ -88,6 +88,7 @@ struct spmv_semiring_call {
 
 /** The kernel of products that a GPU takes unless a plan is tuned. */
 enum { SPMV_CUDA_ROWS_BLOCK = 128, SPMV_CUDA_ROWS_TILE = 10 }; /* where rows are short and of similar lengths */
+enum { SPMV_CUDA_RING_TILE = 5, SPMV_CUDA_RING_BLOCKS = 10 };  /* where its blocks go on; of a multiprocessor */
 /* Where warps work by themselves: entries a lane (half of them for elements of 16 bytes), tiles of a warp. */
 enum { SPMV_CUDA_WARPS_BLOCK = 128, SPMV_CUDA_WARPS_EACH = 8, SPMV_CUDA_WARPS_TILES = 3 };
 enum { SPMV_CUDA_BLOCK = 128, SPMV_CUDA_TILE = 9, SPMV_CUDA_REDUCTION = TRINE_REDUCTION_WARP_TRANSPOSED };

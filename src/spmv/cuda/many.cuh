@@ -32,14 +32,14 @@ template <class T, int BLOCK, int TILE, int LANES, int EACH> struct many_memory 
 };
 
 /** EACH: neighbouring vectors of a thread; more than one: elements of a row of X lie side by side, those of Y too, each
- *  EACH in a place that is a multiple of their bytes, and nrhs is a multiple. STEP: entries on their way. */
-template <class P, int BLOCK, int TILE, int LANES, int EACH, int STEP>
+ *  EACH in a place that is a multiple of their bytes, and nrhs is a multiple. */
+template <class P, int BLOCK, int TILE, int LANES, int EACH>
 __global__ void __launch_bounds__(BLOCK)
     multiply_several(const __grid_constant__ segmented_arguments a, const __grid_constant__ several_products<P> m)
 {
     using T = typename P::product;
     using several = stretch<T, EACH>;
-    constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES;
+    constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES, STEP = 6;
     __shared__ many_memory<T, BLOCK, TILE, LANES, EACH> s;
     const int me = threadIdx.x, group = me / LANES, lane = me % LANES;
     const long long b = a.first_block + (long long)blockIdx.x, vector = ((long long)blockIdx.y * LANES + lane) * EACH;
@@ -66,14 +66,17 @@ __global__ void __launch_bounds__(BLOCK)
     const bool began = a.scheme != SCHEME_ADAPTIVE && from.row < to.row && offset_at(a, from.row) < from.nz;
     const auto finish_row = [&](long long r, several sum) {
         if (!active) return;
-        several *to_store = began && r == from.row ? (several *)partial : (several *)out.at(r);
-        if ((T *)to_store != partial) {
-            several old;
+        if (began && r == from.row) {
+            *(several *)partial = sum;
+        } else if constexpr (EACH == 1) {
+            out.store(r, 0, sum.at[0], false);
+        } else {
+            several *to_store = (several *)out.at(r), old;
             if (out.reads_y) old = *to_store;
 #pragma unroll
             for (int q = 0; q < EACH; q++) sum.at[q] = out.new_y(&old.at[q], sum.at[q]);
+            *to_store = sum;
         }
-        *to_store = sum;
     };
 
     long long row = from.row; /* the first that has not ended */
@@ -109,9 +112,24 @@ __global__ void __launch_bounds__(BLOCK)
             for (int k = begin;;) {
                 const long long row_end = r < to.row ? offset_at(a, r + 1) - base : (long long)end + 1;
                 const int stop = row_end < end ? (int)row_end : end;
-#pragma unroll STEP
-                for (; k < stop; k++)
-                    sum = added(sum, s.value[k], *(const several *)(x + (long long)s.column[k] * m.p.x_bytes));
+                if constexpr (EACH == 1) {
+#pragma unroll 4
+                    for (; k < stop; k++)
+                        sum = added(sum, s.value[k], *(const several *)(x + (long long)s.column[k] * m.p.x_bytes));
+                } else {
+#pragma unroll 1
+                    for (; k < stop; k += STEP) {
+                        several operand[STEP]; /* all of them on their way before the first is waited for */
+#pragma unroll
+                        for (int j = 0; j < STEP; j++)
+                            if (k + j < stop)
+                                operand[j] = *(const several *)(x + (long long)s.column[k + j] * m.p.x_bytes);
+#pragma unroll
+                        for (int j = 0; j < STEP; j++)
+                            if (k + j < stop) sum = added(sum, s.value[k + j], operand[j]);
+                    }
+                    k = stop;
+                }
                 if (row_end > end) break;
                 if (!has_end && head_began) ends_head = true, s.head[group][lane] = sum;
                 else finish_row(r, sum);

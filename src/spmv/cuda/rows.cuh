@@ -48,11 +48,12 @@ template <class Op, int BLOCK, int TILE, int HOW> struct rows_memory {
     }
 };
 
-/** By all threads of a block, which have met since m.parts.begin(): what is stored of `count` entries, their columns,
- *  and offsets of `rows` rows, from `from` on, to shared memory, each to its address modulo 16. */
+/** By all threads of a block, which have met since m.parts.begin(), or in bulk by the first PARTS: ask for what is
+ *  stored of `count` entries, for their columns, and for n_offsets offsets of rows, from `from` on, to shared memory,
+ *  each to its address modulo 16. */
 template <int BLOCK, class Memory, class Op>
-__device__ __forceinline__ void copy_entries(Memory &m, const segmented_arguments &a, const Op &op,
-                                             const block_start &from, int count, int rows, int offset_shift)
+__device__ __forceinline__ void ask_for_entries(Memory &m, const segmented_arguments &a, const Op &op,
+                                                const block_start &from, int count, int n_offsets, int offset_shift)
 {
     const int me = threadIdx.x, EACH = Op::STAGED ? (int)sizeof(typename Op::stored) : 0;
 #pragma unroll 1
@@ -62,9 +63,16 @@ __device__ __forceinline__ void copy_entries(Memory &m, const segmented_argument
         if (part == 1) p = {(const unsigned char *)op.first_column(), m.column, a.nnz * 4, from.nz * 4, count * 4};
         if (part == 2)
             p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift, from.row << offset_shift,
-                 (rows + 1) << offset_shift};
+                 n_offsets << offset_shift};
         m.parts.template ask<BLOCK>(p);
     }
+}
+/** The same, and they are there. */
+template <int BLOCK, class Memory, class Op>
+__device__ __forceinline__ void copy_entries(Memory &m, const segmented_arguments &a, const Op &op,
+                                             const block_start &from, int count, int rows, int offset_shift)
+{
+    ask_for_entries<BLOCK>(m, a, op, from, count, rows + 1, offset_shift);
     if (!copies::IN_BULK) m.parts.wait(0);
     __syncthreads(); /* array ends, which threads copied */
     if (copies::IN_BULK) m.parts.wait(0);

@@ -6,8 +6,8 @@
 #include "spmv/cuda/product.cuh"
 #include "spmv/cuda/stretch.cuh"
 
-/** P: a plain_product. "Vector" v of for_vector are vectors EACH v .. EACH v + EACH - 1; behind the last one
- *  there is nothing, and nothing is stored. */
+/** P: a plain_product. "Vector" v of for_vector are vectors EACH v .. EACH v + EACH - 1; behind the last one,
+ *  that is read again, as loads under a condition are slower, and nothing is stored. */
 template <class P, int EACH, int REGISTERS_FOR> struct products_together {
     using T = typename P::product;
     using product = stretch<T, EACH>;
@@ -29,8 +29,7 @@ template <class P, int EACH, int REGISTERS_FOR> struct products_together {
         const char *x = (const char *)p.x + (long long)column * p.x_bytes;
         operand o;
 #pragma unroll
-        for (int q = 0; q < EACH; q++)
-            if (q < n_vectors) o.at[q] = *(const T *)(x + q * p.x_step);
+        for (int q = 0; q < EACH; q++) o.at[q] = *(const T *)(x + (q < n_vectors ? q : n_vectors - 1) * p.x_step);
         if constexpr (P::INDEXES) o = added(zeros<product>(), p.entry_value(s, k), o);
         return o;
     }
