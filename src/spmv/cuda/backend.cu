@@ -18,6 +18,8 @@ constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
 /* Mean row from which on warps work by themselves; with shorter ones, rows count as well. */
 constexpr double LEAST_OF_WARPS = 4;
 constexpr int WARPS_CAPACITY = SPMV_CUDA_WARPS_TILES * 32 * SPMV_CUDA_WARPS_EACH;
+/* Blocks of a multiprocessor that search, and tiles that each takes, at most. */
+constexpr int BLOCKS_THAT_SEARCH = 48, MOST_TILES = 8;
 constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
 /* Rows of a block, at most, where they are mostly empty: eight for a thread. Elsewhere as many as the threads take at a
  * time, or twice as many, ..., if that is most of what there is room for. */
@@ -58,6 +60,13 @@ int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct c
 
 int64_t ring_blocks(trine_spmv plan) { return (int64_t)SPMV_CUDA_RING_BLOCKS * plan->base.ctx->info.multiprocessors; }
 
+/** Tiles of a block that searches for its start, of so many tiles: a few, where blocks enough are left. */
+int64_t tiles_of_a_search(trine_spmv plan, int64_t tiles)
+{
+    const int64_t each = tiles / (BLOCKS_THAT_SEARCH * (plan->base.ctx->info.multiprocessors + 1));
+    return each < 1 ? 1 : each < MOST_TILES ? each : MOST_TILES;
+}
+
 /** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. w: as asked, 0: by these. */
 int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest,
                     int64_t w)
@@ -74,6 +83,7 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
         const double rows = nnz ? (double)work / (double)nnz : 3;
         if (!part->by_warps)
             w = (int64_t)((double)w * (rows < 3 ? rows : 3)); /* a warp's last tile is not to be small */
+        if (plan->options.no_preprocess && part->scheme != TRINE_SPMV_ADAPTIVE) w *= tiles_of_a_search(plan, work / w);
         if (part->by_rows) w = limit_rows(plan, side, part, w);
         if (part->by_ring == RING_SHORT && w > 0) { /* every block of the ring gets as many tiles */
             const int64_t ring = ring_blocks(plan), tiles = work / w + 1, rounds = (tiles + ring - 1) / ring;
@@ -108,7 +118,7 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
  *  for several vectors. Of values of 8 bytes, several threads a row, blocks that go on are slower. */
 int may_ring(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
 {
-    const int tile = part->lanes_shift ? SPMV_CUDA_ROWS_TILE : SPMV_CUDA_RING_TILE;
+    const int tile = part->lanes_shift ? (int)SPMV_CUDA_ROWS_TILE : (int)SPMV_CUDA_RING_TILE;
     const int64_t tiles = plan->nnz / (SPMV_CUDA_ROWS_BLOCK * tile);
     if (side->offset_bits != 32 || trine_dtype_size(plan->base.dtype) > 8 || plan->options.tune.entries_per_block ||
         plan->base.ctx->info.compute_capability < 90 || tiles < 2 * ring_blocks(plan) ||
