@@ -251,9 +251,9 @@ row_sum *reference_sums(const rows *A, trine_dtype t, int64_t vectors)
 
 enum { GAP = 2 };
 
-static int64_t ld_of(int64_t rows, int64_t cols, trine_layout layout)
+static int64_t ld_of(int64_t rows, const question *q, trine_layout layout)
 {
-    return (layout == TRINE_COLMAJOR ? rows : cols) + GAP;
+    return (layout == TRINE_COLMAJOR ? rows : q->nrhs) + (q->is_tight ? 0 : GAP);
 }
 static int64_t at(int64_t i, int64_t j, int64_t ld, trine_layout layout)
 {
@@ -264,7 +264,7 @@ void check_product(trine_context ctx, trine_spmv plan, trine_dtype t, const rows
                    const question *q, const char *what)
 {
     const size_t size = trine_dtype_size(t);
-    const int64_t x_ld = ld_of(A->n_cols, q->nrhs, q->x_layout), y_ld = ld_of(A->n_rows, q->nrhs, q->y_layout);
+    const int64_t x_ld = ld_of(A->n_cols, q, q->x_layout), y_ld = ld_of(A->n_rows, q, q->y_layout);
     const size_t x_bytes = (size_t)(x_ld * (q->x_layout == TRINE_COLMAJOR ? q->nrhs : A->n_cols)) * size,
                  y_bytes = (size_t)(y_ld * (q->y_layout == TRINE_COLMAJOR ? q->nrhs : A->n_rows)) * size;
     const wide alpha = q->alpha ? *q->alpha : 1, beta = q->beta ? *q->beta : 0;

@@ -55,8 +55,9 @@ typedef struct {
     trine_layout x_layout, y_layout;
     const wide *alpha, *beta;          /* NULL: as the library takes it */
     int64_t row_begin, row_end;
+    bool is_tight;                     /* no gaps between columns, or rows, of X and Y */
 } question;
-/** Y as it was before and the product has made it: rows of op(A) + 1 gap, for the layout. */
+/** Y as it was before and the product has made it: rows of op(A) + 1 gap, for the layout, unless it is tight. */
 void check_product(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *op_A, const row_sum *sums,
                    const question *q, const char *what);
 

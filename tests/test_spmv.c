@@ -660,6 +660,119 @@ static void powers_of_two_pass_through(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Rows of `length` entries, fewer at the ends, around the diagonal. */
+static rows band(int64_t n, int64_t length)
+{
+    rows A = {.n_rows = n, .n_cols = n};
+    A.offsets = calloc((size_t)n + 1, sizeof *A.offsets);
+    A.columns = malloc((size_t)(n * length) * sizeof *A.columns);
+    A.values = malloc((size_t)(n * length) * sizeof *A.values);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i - length / 2; j < i - length / 2 + length; j++)
+            if (j >= 0 && j < n) A.columns[A.nnz] = (int32_t)j, A.values[A.nnz++] = (wide)((i + 3 * j) % 17 - 8) / 16;
+        A.offsets[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+/** Matrices so large that a GPU's blocks take several tiles each: all rows, some of them, sums over all of them. */
+static void large_products_are_right(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n, length;
+        trine_dtype t;
+        trine_spmv_values stored;
+    } cases[] = {{370000, 5, TRINE_D, TRINE_VALUES_SAME},   {370000, 5, TRINE_S, TRINE_VALUES_HALF},
+                 {370000, 5, TRINE_C, TRINE_VALUES_SAME},   {250000, 14, TRINE_S, TRINE_VALUES_SAME},
+                 {72000, 48, TRINE_S, TRINE_VALUES_SAME},   {72000, 48, TRINE_D, TRINE_VALUES_HALF},
+                 {72000, 48, TRINE_D, TRINE_VALUES_SINGLE}, {72000, 48, TRINE_D, TRINE_VALUES_SAME}};
+    trine_context ctx = test_context();
+    for (int k = 0; k < 8; k++) {
+        if (!test_is_to_do() || !test_is_small(cases[k].n)) continue;
+        const trine_dtype t = cases[k].t;
+        rows A = band(cases[k].n, cases[k].length);
+        row_sum *sums = reference_sums(&A, t, 1);
+        form f = make_form(ctx, &A, t, TRINE_CSR, 32, cases[k].stored);
+        trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.values = cases[k].stored});
+        for (int part = 0; part < 2; part++) {
+            question q = {
+                .op = TRINE_N, .nrhs = 1, .row_begin = part ? A.n_rows / 3 : 0, .row_end = part ? A.n_rows / 2 : -1};
+            pick_scalars(part + 1, t, &q);
+            check_product(ctx, plan, t, &A, sums, &q, "a band");
+        }
+        if (t == TRINE_D) { /* whole numbers: sums of squares are exact */
+            const size_t bytes = (size_t)A.n_rows * sizeof(double);
+            double *x = malloc(bytes), results[2], exact[2] = {0, 0};
+            for (int64_t i = 0; i < A.n_rows; i++) x[i] = (double)(i % 5 - 2);
+            double *gx = test_to_device(ctx, x, bytes), *gy = test_to_device(ctx, x, bytes),
+                   *found = test_to_device(ctx, results, sizeof results);
+            const trine_dense X = {gx, A.n_rows, 1, 0, TRINE_COLMAJOR}, Y = {gy, A.n_rows, 1, 0, TRINE_COLMAJOR};
+            for (int again = 0; again < 2; again++)
+                OK(trine_spmv_apply_fused(plan, TRINE_N, NULL, &X, NULL, &Y,
+                                          &(trine_spmv_epilogue){.dot = gx, .norm = 1, .results = found}, NULL));
+            OK(trine_context_synchronize(ctx));
+            test_from_device(ctx, results, found, sizeof results);
+            for (int64_t i = 0; i < A.n_rows; i++) {
+                double y = 0;
+                for (int64_t e = A.offsets[i]; e < A.offsets[i + 1]; e++) y += (double)A.values[e] * x[A.columns[e]];
+                exact[0] += x[i] * y, exact[1] += y * y;
+            }
+            assert_true(results[0] == exact[0] && results[1] == exact[1]);
+            test_release(ctx, gx), test_release(ctx, gy), test_release(ctx, found);
+            free(x);
+        }
+        OK(trine_spmv_destroy(&plan));
+        free_form(ctx, &f);
+        free_rows(&A);
+        free(sums);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Vectors by rows that can be taken some at a time, and those that cannot: rows of X and Y begin anywhere, or where 16
+ *  bytes do; one vector more than fits; short rows, rows that several threads take, rows of several blocks. */
+static void vectors_by_rows_are_right_however_they_lie(void **state)
+{
+    (void)state;
+    static const int which[] = {7, 8, 9, 4, 2, 3};
+    static const int64_t some[] = {2, 4, 5, 8, 12, 32, 33};
+    trine_context ctx = test_context();
+    int k = 0;
+    for (int w = 0; w < 6; w++)
+        for (int t = 0; t < 4; t++) {
+            if (!test_is_to_do()) continue;
+            const trine_dtype dtype = all_dtypes[t];
+            rows A = make_rows(which[w], dtype);
+            form f = make_form(ctx, &A, dtype, TRINE_CSR, 32, TRINE_VALUES_SAME);
+            trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.ops = every_op, .max_nrhs = MOST_VECTORS});
+            for (int op = 0; op < 3; op++) {
+                rows op_A = transposed(&A, all_ops[op]);
+                row_sum *sums = reference_sums(&op_A, dtype, MOST_VECTORS);
+                for (int v = 0; v < 7; v++) {
+                    question q = {.op = all_ops[op],
+                                  .nrhs = some[v],
+                                  .x_layout = TRINE_ROWMAJOR,
+                                  .y_layout = TRINE_ROWMAJOR,
+                                  .row_begin = v == 3 && op == 0 ? op_A.n_rows / 3 : 0,
+                                  .row_end = v == 3 && op == 0 ? op_A.n_rows / 3 * 2 : -1,
+                                  .is_tight = (v + w + op) % 3 != 0};
+                    char what[100];
+                    snprintf(what, sizeof what, "%s, dtype %d, op %d, %lld vectors", pattern_name(which[w]), (int)dtype,
+                             (int)q.op, (long long)q.nrhs);
+                    pick_scalars(k++, dtype, &q);
+                    check_product(ctx, plan, dtype, &op_A, sums, &q, what);
+                }
+                free_rows(&op_A);
+                free(sums);
+            }
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+            free_rows(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,6 +787,8 @@ int main(void)
         cmocka_unit_test(long_rows_keep_their_digits),
         cmocka_unit_test(what_no_row_reads_may_be_anything),
         cmocka_unit_test(powers_of_two_pass_through),
+        cmocka_unit_test(vectors_by_rows_are_right_however_they_lie),
+        cmocka_unit_test(large_products_are_right),
     };
     return TEST_MAIN(tests);
 }

@@ -417,6 +417,50 @@ static void a_plan_tells_what_it_is(void **state)
     close_scene(&s);
 }
 
+/** A matrix whose row 2 has `longest` entries, and the others `others`. */
+static rows rows_beside_one(int64_t n, int64_t longest, int64_t others)
+{
+    rows A = {.n_rows = n, .n_cols = n, .nnz = longest + (n - 1) * others};
+    A.offsets = calloc((size_t)n + 1, sizeof *A.offsets);
+    A.columns = malloc((size_t)A.nnz * sizeof *A.columns);
+    A.values = malloc((size_t)A.nnz * sizeof *A.values);
+    for (int64_t i = 0; i < n; i++) A.offsets[i + 1] = A.offsets[i] + (i == 2 ? longest : others);
+    for (int64_t k = 0; k < A.nnz; k++) A.columns[k] = (int32_t)(k * 7 % n), A.values[k] = 1;
+    return A;
+}
+
+/** GPU: whole rows where they are alike, warps where one is as long as several tiles, segmented sums for the rest. */
+static void automatic_plans_take_the_kernel_that_fits(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n, longest, others;
+        trine_spmv_reduction wanted;
+        trine_spmv_method method;
+    } cases[] = {{3000, 9, 5, TRINE_REDUCTION_ROWS, TRINE_SPMV_ADAPTIVE},
+                 {3000, 900, 5, TRINE_REDUCTION_WARP_TRANSPOSED, TRINE_SPMV_ADAPTIVE},
+                 {3000, 6000, 5, TRINE_REDUCTION_WARPS, TRINE_SPMV_BALANCED_POSTPROCESS},
+                 {6000, 6000, 1, TRINE_REDUCTION_WARP_TRANSPOSED, TRINE_SPMV_BALANCED_POSTPROCESS}};
+    static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
+    if (!test_on_gpu()) skip();
+    trine_context ctx = test_context();
+    for (int k = 0; k < 16; k++)
+        for (int nrhs = 1; nrhs <= 8; nrhs += 7) { /* the same for one vector and for several */
+            rows A = rows_beside_one(cases[k / 4].n, cases[k / 4].longest, cases[k / 4].others);
+            form f = make_form(ctx, &A, dtypes[k % 4], TRINE_CSR, 32, TRINE_VALUES_SAME);
+            trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.max_nrhs = nrhs});
+            trine_spmv_info info;
+            OK(trine_spmv_get_info(plan, &info));
+            assert_int_equal(info.reduction, cases[k / 4].wanted);
+            assert_int_equal(info.method, cases[k / 4].method);
+            assert_int_equal(info.longest_row, cases[k / 4].longest);
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+            free_rows(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 /** y := A^T A x and y := (A^T A + 3 I) x by operators, against loops. */
 static void plans_are_parts_of_operators(void **state)
 {
@@ -573,6 +617,7 @@ int main(void)
         cmocka_unit_test(semirings_that_do_not_fit_are_refused),
         cmocka_unit_test(values_are_used_where_they_are),
         cmocka_unit_test(a_plan_tells_what_it_is),
+        cmocka_unit_test(automatic_plans_take_the_kernel_that_fits),
         cmocka_unit_test(plans_are_parts_of_operators),
         cmocka_unit_test(tuning_files_are_kept_and_checked),
         cmocka_unit_test(choices_are_read_as_written),

@@ -118,8 +118,8 @@ typedef struct {
     int64_t reserved[4];            /* zeros */
 } trine_spmv_epilogue;
 
-/** trine_spmv_apply of one vector, and what the epilogue asks for: in the same pass, but on a GPU in a launch behind it
- *  by reduction `rows` or `warps`, with an index, or with values of less precision. Sums are made in a fixed order
+/** trine_spmv_apply of one vector, and what the epilogue asks for: in the same pass, but on a GPU mostly in a launch
+ *  behind it by reduction `rows` or `warps`, with an index, or with less precise values. Sums are made in a fixed order
  *  wherever the product itself is deterministic. u may be x or y; z must be neither. */
 TRINE_API trine_status trine_spmv_apply_fused(trine_spmv plan, trine_transpose op, const void *alpha,
                                               const trine_dense *X, const void *beta, const trine_dense *Y,

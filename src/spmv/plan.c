@@ -157,6 +157,13 @@ static trine_status take_array(trine_spmv plan, trine_space space, const void *f
 
 static int64_t read_offset(int bits, const void *p) { return bits == 32 ? *(const int32_t *)p : *(const int64_t *)p; }
 
+trine_status spmv_check_ends(trine_spmv plan, int64_t first, int64_t last)
+{
+    if (first == 0 && last == plan->nnz) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_STRUCTURE, "offsets run from %lld to %lld, not from 0 to nnz = %lld", (long long)first,
+                      (long long)last, (long long)plan->nnz);
+}
+
 /** The first and the last offset, wherever they are. */
 static trine_status check_ends(trine_spmv plan, trine_space space, const struct spmv_side *home)
 {
@@ -166,10 +173,7 @@ static trine_status check_ends(trine_spmv plan, trine_space space, const struct 
     const char *const offsets = home->offsets;
     TRY(trine_copy(plan->base.ctx, &ends[0], TRINE_HOST, offsets, space, size));
     TRY(trine_copy(plan->base.ctx, &ends[1], TRINE_HOST, offsets + (size_t)home->n_rows * size, space, size));
-    const int64_t first = read_offset(home->offset_bits, &ends[0]), last = read_offset(home->offset_bits, &ends[1]);
-    if (first != 0 || last != plan->nnz)
-        FAIL(TRINE_ERR_STRUCTURE, "offsets run from %lld to %lld, not from 0 to nnz = %lld", (long long)first,
-             (long long)last, (long long)plan->nnz);
+    status = spmv_check_ends(plan, read_offset(home->offset_bits, &ends[0]), read_offset(home->offset_bits, &ends[1]));
 done:
     return status;
 }
@@ -183,7 +187,11 @@ static trine_status take_arrays(trine_spmv plan, const trine_matrix_info *m, str
     TRY(trine_matrix_get_arrays(plan->A, NULL, &indices, NULL));
     TRY(trine_matrix_get_offsets(plan->A, &offsets, &home->offset_bits));
     home->offsets = offsets;
-    TRY(check_ends(plan, m->space, home));
+    /* where rows are looked at on a device before anything else is, their ends come with what is found */
+    home->ends_unchecked = m->space == TRINE_DEVICE && home->announced &&
+                           !plan->side[1 - home_of(m->format)].announced && !plan->options.no_preprocess &&
+                           home->n_rows;
+    if (!home->ends_unchecked) TRY(check_ends(plan, m->space, home));
     TRY(take_array(plan, m->space, offsets, (size_t)(home->n_rows + 1) * (size_t)home->offset_bits / 8, home,
                    &home->owned_offsets, &home->offsets));
     TRY(take_array(plan, m->space, indices, (size_t)plan->nnz * sizeof *indices, home, &home->owned_columns, &columns));

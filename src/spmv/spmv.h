@@ -23,6 +23,7 @@ struct spmv_side {
     void *owned_offsets, *owned_columns, *owned_positions; /* what of it the plan owns: an index, or copies of a host
                                                               matrix's arrays on the device */
     int64_t longest_row;             /* -1: not counted */
+    bool ends_unchecked;             /* analyse_side has to call spmv_check_ends before it uses an offset */
     trine_spmv_method method;        /* what runs */
     int64_t bytes;                   /* that the side keeps */
     void *part;                      /* the backend's own: starts of blocks and their like */
@@ -87,14 +88,9 @@ struct spmv_semiring_call {
 
 /** The kernel of products that a GPU takes unless a plan is tuned. */
 enum { SPMV_CUDA_ROWS_BLOCK = 128, SPMV_CUDA_ROWS_TILE = 10 }; /* where rows are short and of similar lengths */
-/* Where warps work by themselves: entries a lane (half of them for elements of 16 bytes), tiles of a warp, threads of a
- * multiprocessor. */
-enum {
-    SPMV_CUDA_WARPS_BLOCK = 128,
-    SPMV_CUDA_WARPS_EACH = 8,
-    SPMV_CUDA_WARPS_TILES = 3,
-    SPMV_CUDA_WARPS_THREADS = 1024
-};
+enum { SPMV_CUDA_RING_TILE = 5, SPMV_CUDA_RING_BLOCKS = 10 };  /* where its blocks go on; of a multiprocessor */
+/* Where warps work by themselves: entries a lane (half of them for elements of 16 bytes), tiles of a warp. */
+enum { SPMV_CUDA_WARPS_BLOCK = 128, SPMV_CUDA_WARPS_EACH = 8, SPMV_CUDA_WARPS_TILES = 3 };
 enum { SPMV_CUDA_BLOCK = 128, SPMV_CUDA_TILE = 9, SPMV_CUDA_REDUCTION = TRINE_REDUCTION_WARP_TRANSPOSED };
 
 struct spmv_backend {
@@ -120,6 +116,8 @@ struct spmv_backend {
                          const char *path);
 };
 extern const struct spmv_backend spmv_cpu, spmv_cuda;
+/** Whether the first and the last offset are 0 and nnz. */
+trine_status spmv_check_ends(trine_spmv plan, int64_t first, int64_t last);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, MOST_SAMPLES = 1024;
+constexpr int THREADS = 256, MOST_LOOKING = 1024 /* blocks of them */, MOST_SAMPLES = 1024;
 constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1 << 30;
 /* What a semiring may keep of a row: its accumulator and two flags. */
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
@@ -18,6 +18,8 @@ constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
 /* Mean row from which on warps work by themselves; with shorter ones, rows count as well. */
 constexpr double LEAST_OF_WARPS = 4;
 constexpr int WARPS_CAPACITY = SPMV_CUDA_WARPS_TILES * 32 * SPMV_CUDA_WARPS_EACH;
+/* Blocks of a multiprocessor that search, and tiles that each takes, at most. */
+constexpr int BLOCKS_THAT_SEARCH = 48, MOST_TILES = 8;
 constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
 /* Rows of a block, at most, where they are mostly empty: eight for a thread. Elsewhere as many as the threads take at a
  * time, or twice as many, ..., if that is most of what there is room for. */
@@ -32,16 +34,22 @@ double mean_row(trine_spmv plan, const struct spmv_side *side)
     return side->n_rows ? (double)plan->nnz / (double)side->n_rows : 0;
 }
 
+/** Entries that there is room for in a block of rows.cuh or a tile of ring.cuh. */
+int capacity_by_rows(const struct cuda_part *part)
+{
+    return part->by_ring == RING_SHORT ? SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_RING_TILE : ROWS_CAPACITY;
+}
+
 /** w, or as much as there is room for in a block of rows.cuh. */
 int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t w)
 {
+    const int capacity = capacity_by_rows(part);
     const double mean = mean_row(plan, side), row = part->row_weight + mean;
     const bool mostly_empty = mean <= MOSTLY_EMPTY;
-    const int offsets =
-        ROWS_CAPACITY / (mostly_empty ? 2 : 4) * (side->offset_bits == 32 ? 2 : 1); /* not known yet: 64 */
+    const int offsets = capacity / (mostly_empty ? 2 : 4) * (side->offset_bits == 32 ? 2 : 1); /* not known yet: 64 */
     double rows = ROWS_ROOM * offsets;
     if (mostly_empty && rows > MOST_ROWS) rows = MOST_ROWS;
-    if (mostly_empty && rows * mean > ROWS_ROOM * ROWS_CAPACITY / 2) rows = ROWS_ROOM * ROWS_CAPACITY / 2 / mean;
+    if (mostly_empty && rows * mean > ROWS_ROOM * capacity / 2) rows = ROWS_ROOM * capacity / 2 / mean;
     if (rows * row > (double)w) rows = (double)w / row;
     /* threads that have taken rows take others. Not for a few more */
     const double together = SPMV_CUDA_ROWS_BLOCK >> part->lanes_shift,
@@ -50,13 +58,22 @@ int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct c
     return (int64_t)(rows * row);
 }
 
+int64_t ring_blocks(trine_spmv plan) { return (int64_t)SPMV_CUDA_RING_BLOCKS * plan->base.ctx->info.multiprocessors; }
+
+/** Tiles of a block that searches for its start, of so many tiles: a few, where blocks enough are left. */
+int64_t tiles_of_a_search(trine_spmv plan, int64_t tiles)
+{
+    const int64_t each = tiles / (BLOCKS_THAT_SEARCH * (plan->base.ctx->info.multiprocessors + 1));
+    return each < 1 ? 1 : each < MOST_TILES ? each : MOST_TILES;
+}
+
 /** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. w: as asked, 0: by these. */
 int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest,
                     int64_t w)
 {
     const int64_t nnz = plan->nnz, work = nnz + part->row_weight * side->n_rows;
     if (!w) {
-        const int64_t capacity = part->by_rows    ? ROWS_CAPACITY
+        const int64_t capacity = part->by_rows    ? capacity_by_rows(part)
                                  : part->by_warps ? WARPS_CAPACITY
                                                   : (int64_t)part->block * part->tile;
         /* an adaptive block ends with a row: it may have most of one more */
@@ -66,7 +83,12 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
         const double rows = nnz ? (double)work / (double)nnz : 3;
         if (!part->by_warps)
             w = (int64_t)((double)w * (rows < 3 ? rows : 3)); /* a warp's last tile is not to be small */
+        if (plan->options.no_preprocess && part->scheme != TRINE_SPMV_ADAPTIVE) w *= tiles_of_a_search(plan, work / w);
         if (part->by_rows) w = limit_rows(plan, side, part, w);
+        if (part->by_ring == RING_SHORT && w > 0) { /* every block of the ring gets as many tiles */
+            const int64_t ring = ring_blocks(plan), tiles = work / w + 1, rounds = (tiles + ring - 1) / ring;
+            w = work / (rounds * ring) + 1;
+        }
     }
     if (w < work / MOST_BLOCKS) w = work / MOST_BLOCKS;
     return w < 1 ? 1 : w < MOST_ADAPTIVE_ROW ? w : MOST_ADAPTIVE_ROW;
@@ -92,6 +114,20 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
     return o;
 }
 
+/** Whether blocks may go on, if rows are alike, and how: where they do so some times. Tiles of RING_SHORT are too small
+ *  for several vectors. Of values of 8 bytes, several threads a row, blocks that go on are slower. */
+int may_ring(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
+{
+    const int tile = part->lanes_shift ? (int)SPMV_CUDA_ROWS_TILE : (int)SPMV_CUDA_RING_TILE;
+    const int64_t tiles = plan->nnz / (SPMV_CUDA_ROWS_BLOCK * tile);
+    if (side->offset_bits != 32 || trine_dtype_size(plan->base.dtype) > 8 || plan->options.tune.entries_per_block ||
+        plan->base.ctx->info.compute_capability < 90 || tiles < 2 * ring_blocks(plan) ||
+        mean_row(plan, side) <= MOSTLY_EMPTY)
+        return 0;
+    if (!part->lanes_shift) return plan->options.max_nrhs == 1 ? RING_SHORT : 0;
+    return part->lanes_shift > 1 && plan->value_size < 8 && !side->position_bits ? RING_LONG : 0;
+}
+
 /** Whether threads take rows, 2^lanes_shift each, and how many. */
 void choose_rows(trine_spmv plan, const struct spmv_side *side, int64_t longest, const trine_spmv_options *o,
                  struct cuda_part *part)
@@ -104,6 +140,7 @@ void choose_rows(trine_spmv plan, const struct spmv_side *side, int64_t longest,
     part->lanes_shift = 0;
     part->mostly_empty = part->by_rows && mean <= MOSTLY_EMPTY;
     while (part->lanes_shift < 5 && mean > ENTRIES_OF_A_THREAD * (1 << part->lanes_shift)) part->lanes_shift++;
+    part->by_ring = part->by_rows ? may_ring(plan, side, part) : 0;
 }
 
 /** The part but for its arrays. */
@@ -159,25 +196,27 @@ struct segmented_arguments arguments_of(trine_spmv plan, const struct spmv_side 
 int looking_threads(int64_t n_rows)
 {
     const int64_t blocks = (n_rows + THREADS - 1) / THREADS;
-    return (int)(blocks < 4096 ? blocks : 4096) * THREADS;
+    return (int)(blocks < MOST_LOOKING ? blocks : MOST_LOOKING) * THREADS;
 }
 
-trine_status find_longest(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t *longest)
+trine_status find_longest(trine_spmv plan, struct spmv_side *side, const struct cuda_part *part, int64_t *longest)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int threads = looking_threads(side->n_rows);
-    int found = 0;
+    struct row_facts found = {};
     void *on_device = nullptr;
     TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof found, &on_device));
     TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, stream));
     measure_rows<THREADS>
-        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (int *)on_device, threads);
+        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (row_facts *)on_device, threads);
     TRY(GPU_LAUNCHED("measuring the rows"));
     TRY(trine_device_copy_async(ctx, &found, on_device, sizeof found, stream));
     TRY(trine_device_synchronize(ctx, stream));
-    *longest = found;
+    if (side->ends_unchecked) TRY(spmv_check_ends(plan, found.first, found.last));
+    side->ends_unchecked = false;
+    *longest = found.longest;
 done:
     trine_free(ctx, TRINE_DEVICE, on_device);
     return status;
@@ -253,7 +292,10 @@ trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     plan->info.reason = reason;
     plan->info.blocks = part->blocks;
     plan->info.block = part->by_rows ? SPMV_CUDA_ROWS_BLOCK : part->by_warps ? SPMV_CUDA_WARPS_BLOCK : part->block;
-    plan->info.tile = part->by_rows ? SPMV_CUDA_ROWS_TILE : part->by_warps ? SPMV_CUDA_WARPS_EACH : part->tile;
+    plan->info.tile = part->by_ring == RING_SHORT ? SPMV_CUDA_RING_TILE
+                      : part->by_rows             ? SPMV_CUDA_ROWS_TILE
+                      : part->by_warps            ? SPMV_CUDA_WARPS_EACH
+                                                  : part->tile;
     plan->info.reduction = part->by_rows    ? TRINE_REDUCTION_ROWS
                            : part->by_warps ? TRINE_REDUCTION_WARPS
                                             : (trine_spmv_reduction)part->reduction;
@@ -390,6 +432,9 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
         int64_t of_rows = choose_work(plan, side, &part, longest, w);
         of_rows -= of_rows / 6; /* MOST_OF_ROWS of them */
         if (of_rows < part.entries_per_block) part.entries_per_block = of_rows;
+        part.by_ring = may_ring(plan, side, &part);
+        const int64_t of_ring = choose_work(plan, side, &part, longest, w) / 2 + 1; /* a round more, of two or more */
+        if (part.by_ring == RING_SHORT && of_ring < part.entries_per_block) part.entries_per_block = of_ring;
         part.blocks = count_blocks(plan, side, &part);
         part.scheme = plan->options.method ? plan->options.method : TRINE_SPMV_BALANCED_POSTPROCESS;
     }
@@ -409,7 +454,7 @@ trine_status work_begin(trine_spmv plan, struct spmv_work *work)
 
 void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
 {
-    size_t meanwhile = sizeof(int);
+    size_t meanwhile = sizeof(struct row_facts);
     *kept = 0;
     for (int s = 0; s < SPMV_SIDES; s++) {
         const struct spmv_side *side = &plan->side[s];
@@ -466,7 +511,8 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     l->a.row_begin = row_begin, l->a.row_end = row_end;
     l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
     l->reduce = part->reduce;
-    l->by_rows = part->by_rows, l->lanes_shift = part->lanes_shift, l->mostly_empty = part->mostly_empty;
+    l->by_rows = part->by_rows, l->by_ring = part->by_ring, l->lanes_shift = part->lanes_shift,
+    l->mostly_empty = part->mostly_empty;
     l->by_warps = part->by_warps;
     /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
     int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;

@@ -33,6 +33,13 @@ struct copies {
         asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 #endif
     }
+    /** Copies in bulk that a thread asks for come after what threads that it has met wrote to shared memory. */
+    static __device__ void come_later()
+    {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#endif
+    }
     /** By thread k for part k in bulk, else by all threads for part after part. Pieces of 16 bytes are copied, with
      *  what there is beside the part; at the array's ends, byte by byte. */
     template <int BLOCK> __device__ void ask(const wanted_part &p)

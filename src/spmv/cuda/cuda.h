@@ -7,12 +7,16 @@
 
 #include "spmv/cuda/segmented.cuh"
 
+/** How blocks of ring.cuh go on: with small tiles and a thread a row, with the tiles of rows.cuh and several. */
+enum { RING_SHORT = 1, RING_LONG = 2 };
+
 /** What a plan keeps of a side. */
 struct cuda_part {
     int scheme, block, tile, reduction; /* of launches: a trine_spmv_method, a trine_spmv_reduction */
     int row_weight;
     int by_rows, lanes_shift; /* the kernel of rows.cuh is taken, with 2^lanes_shift threads a row */
     int mostly_empty; /* so are rows, by_rows */
+    int by_ring; /* by_rows, for ring.cuh: RING_SHORT or RING_LONG; 0: not */
     int by_warps; /* the kernel of warps.cuh is taken, and blocks are warps */
     int64_t entries_per_block, blocks;
     struct block_start *starts; /* on the device, blocks + 1; NULL: blocks search */
@@ -29,7 +33,7 @@ struct spmv_launch {
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
     void *reduce; /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
-    int by_rows, lanes_shift, mostly_empty, by_warps; /* as in cuda_part */
+    int by_rows, lanes_shift, mostly_empty, by_ring, by_warps; /* as in cuda_part */
     unsigned blocks; /* of the grid */
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/gpu_number.cuh"
 #include "spmv/cuda/segmented.cuh"
+#include "spmv/cuda/stretch.cuh"
 
 /** P: a plain_product (product.cuh), whose x and y are vector 0. */
 template <class P> struct several_products {
@@ -18,26 +19,30 @@ template <class P> struct several_products {
     T *partials; /* [2 * block + which][nrhs]: of the row that another block began (0), of the one left open (1) */
 };
 
-template <class T, int BLOCK, int TILE, int LANES> struct many_memory {
+template <class T, int BLOCK, int TILE, int LANES, int EACH> struct many_memory {
     static constexpr int GROUPS = BLOCK / LANES;
+    using several = stretch<T, EACH>;
     T value[BLOCK * TILE];
     int column[BLOCK * TILE];
-    T head[GROUPS][LANES], tail[GROUPS][LANES]; /* of the group's first row, if it began before; of what is open */
-    T carry[2][LANES];                          /* what the last tile left open, by parity */
+    several head[GROUPS][LANES], tail[GROUPS][LANES]; /* of the group's first row, if it began before; what is open */
+    several carry[2][LANES];                          /* what the last tile left open, by parity */
     bool ends_head[GROUPS], has_end[GROUPS];    /* that row ends in the group; any row does */
     long long next_row;
     block_start range[2];
 };
 
-template <class P, int BLOCK, int TILE, int LANES>
+/** EACH: neighbouring vectors of a thread; more than one: elements of a row of X lie side by side, those of Y too, each
+ *  EACH in a place that is a multiple of their bytes, and nrhs is a multiple. */
+template <class P, int BLOCK, int TILE, int LANES, int EACH>
 __global__ void __launch_bounds__(BLOCK)
     multiply_several(const __grid_constant__ segmented_arguments a, const __grid_constant__ several_products<P> m)
 {
     using T = typename P::product;
-    constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES;
-    __shared__ many_memory<T, BLOCK, TILE, LANES> s;
+    using several = stretch<T, EACH>;
+    constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES, STEP = 6;
+    __shared__ many_memory<T, BLOCK, TILE, LANES, EACH> s;
     const int me = threadIdx.x, group = me / LANES, lane = me % LANES;
-    const long long b = a.first_block + (long long)blockIdx.x, vector = (long long)blockIdx.y * LANES + lane;
+    const long long b = a.first_block + (long long)blockIdx.x, vector = ((long long)blockIdx.y * LANES + lane) * EACH;
     const bool active = vector < m.nrhs;
     block_start from, to;
     if (a.starts) {
@@ -59,15 +64,24 @@ __global__ void __launch_bounds__(BLOCK)
     T *partial = m.partials ? m.partials + (2 * b) * m.nrhs + vector : nullptr;
     /* another block has the beginning of the first row */
     const bool began = a.scheme != SCHEME_ADAPTIVE && from.row < to.row && offset_at(a, from.row) < from.nz;
-    const auto finish_row = [&](long long r, T sum) {
+    const auto finish_row = [&](long long r, several sum) {
         if (!active) return;
-        if (began && r == from.row) *partial = sum;
-        else out.store(r, 0, sum, false);
+        if (began && r == from.row) {
+            *(several *)partial = sum;
+        } else if constexpr (EACH == 1) {
+            out.store(r, 0, sum.at[0], false);
+        } else {
+            several *to_store = (several *)out.at(r), old;
+            if (out.reads_y) old = *to_store;
+#pragma unroll
+            for (int q = 0; q < EACH; q++) sum.at[q] = out.new_y(&old.at[q], sum.at[q]);
+            *to_store = sum;
+        }
     };
 
     long long row = from.row; /* the first that has not ended */
     int parity = 0;
-    if (group == 0) s.carry[0][lane] = zero_of<T>();
+    if (group == 0) s.carry[0][lane] = zeros<several>();
     for (long long base = from.nz;; base += CAPACITY) {
         const bool last = to.nz - base <= CAPACITY;
         const int count = last ? (int)(to.nz - base) : CAPACITY;
@@ -90,7 +104,7 @@ __global__ void __launch_bounds__(BLOCK)
         }
         __syncthreads(); /* the tile is there */
 
-        T sum = zero_of<T>();
+        several sum = zeros<several>();
         bool ends_head = false, has_end = false;
         long long r = low;
         if (works) {
@@ -98,12 +112,28 @@ __global__ void __launch_bounds__(BLOCK)
             for (int k = begin;;) {
                 const long long row_end = r < to.row ? offset_at(a, r + 1) - base : (long long)end + 1;
                 const int stop = row_end < end ? (int)row_end : end;
+                if constexpr (EACH == 1) {
 #pragma unroll 4
-                for (; k < stop; k++) sum = sum + s.value[k] * *(const T *)(x + (long long)s.column[k] * m.p.x_bytes);
+                    for (; k < stop; k++)
+                        sum = added(sum, s.value[k], *(const several *)(x + (long long)s.column[k] * m.p.x_bytes));
+                } else {
+#pragma unroll 1
+                    for (; k < stop; k += STEP) {
+                        several operand[STEP]; /* all of them on their way before the first is waited for */
+#pragma unroll
+                        for (int j = 0; j < STEP; j++)
+                            if (k + j < stop)
+                                operand[j] = *(const several *)(x + (long long)s.column[k + j] * m.p.x_bytes);
+#pragma unroll
+                        for (int j = 0; j < STEP; j++)
+                            if (k + j < stop) sum = added(sum, s.value[k + j], operand[j]);
+                    }
+                    k = stop;
+                }
                 if (row_end > end) break;
                 if (!has_end && head_began) ends_head = true, s.head[group][lane] = sum;
                 else finish_row(r, sum);
-                has_end = true, sum = zero_of<T>(), r++;
+                has_end = true, sum = zeros<several>(), r++;
             }
             if (end == count && lane == 0) s.next_row = r;
         }
@@ -114,7 +144,7 @@ __global__ void __launch_bounds__(BLOCK)
         const auto open_before = [&](int g) { /* what is open before group g, in the order of entries */
                                               int k = g - 1;
                                               while (k >= 0 && !s.has_end[k]) k--;
-                                              T open = k < 0 ? s.carry[parity][lane] : s.tail[k][lane];
+                                              several open = k < 0 ? s.carry[parity][lane] : s.tail[k][lane];
                                               for (k++; k < g; k++) open = open + s.tail[k][lane];
                                               return open;
         };
@@ -124,7 +154,7 @@ __global__ void __launch_bounds__(BLOCK)
         parity ^= 1;
         if (last) break;
     }
-    if (a.scheme != SCHEME_ADAPTIVE && group == 0 && active) partial[m.nrhs] = s.carry[parity][lane];
+    if (a.scheme != SCHEME_ADAPTIVE && group == 0 && active) *(several *)(partial + m.nrhs) = s.carry[parity][lane];
 }
 
 /** to := vectors 0 .. count - 1 of X by rows, EACH places a row: threads that look at neighbouring vectors of a row

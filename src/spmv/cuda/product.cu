@@ -7,14 +7,19 @@
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/product.cuh"
+#include "spmv/cuda/ring.cuh"
 #include "spmv/cuda/rows.cuh"
+#include "spmv/cuda/together.cuh"
+#include "spmv/cuda/vectors.cuh"
 #include "spmv/cuda/warps.cuh"
 
 namespace {
 
 constexpr int BLOCK = SPMV_CUDA_BLOCK, MANY_TILE = 6, JOIN_BLOCK = 256, VECTOR_BLOCKS = 512;
-constexpr int64_t MOST_STRIDE = INT_MAX / 16, MOST_VECTORS = 65535 * 8;
-constexpr int VECTORS_OF_A_BLOCK = 8; /* in the kernel of rows.cuh: its entries are copied once for them */
+constexpr int MOST_GRID = 65535; /* blocks in its second direction */
+constexpr int64_t MOST_STRIDE = INT_MAX / 16, MOST_VECTORS = (int64_t)MOST_GRID * 8;
+/* Groups of vectors of a block of rows.cuh, which copies its entries once for them, and blocks that are enough. */
+constexpr int MOST_GROUPS = 4, ENOUGH_BLOCKS = 2048, BLOCKS_FOR_VECTORS = 500;
 
 template <class T> T scalar_of(const double value[2])
 {
@@ -41,14 +46,17 @@ void fill_product(trine_spmv plan, const struct spmv_call *c, plain_product<T, V
     p->beta = scalar_of<T>(c->beta);
 }
 
-/** Blocks of JOIN_BLOCK threads, a thread for each block of the launch, or a warp. */
-unsigned joining_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK - 1) / JOIN_BLOCK; }
+/** Blocks of JOIN_BLOCK threads: a warp for each block of the launch; where nothing is searched for, a thread. */
 unsigned preparing_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK / 32 - 1) / (JOIN_BLOCK / 32); }
+unsigned joining_blocks(const struct spmv_launch &l)
+{
+    return l.a.starts ? (l.blocks + JOIN_BLOCK - 1) / JOIN_BLOCK : preparing_blocks(l);
+}
 
-/** A kernel that waits for what it needs of the launch before it. */
+/** A kernel that waits for what it needs of the launch before it, and begins early if it may. */
 template <class... Parameters, class... Arguments>
-trine_status launch_early(void (*kernel)(Parameters...), dim3 blocks, unsigned threads, gpuStream_t stream,
-                          const Arguments &...arguments)
+trine_status launch_early_if(bool may, void (*kernel)(Parameters...), dim3 blocks, unsigned threads, gpuStream_t stream,
+                             const Arguments &...arguments)
 {
     gpuLaunchConfig_t config = {};
     config.gridDim = blocks;
@@ -59,49 +67,117 @@ trine_status launch_early(void (*kernel)(Parameters...), dim3 blocks, unsigned t
     follows.val.programmaticStreamSerializationAllowed = 1;
     bool early;
     const trine_status status = spmv_cuda_begins_early(stream, &early);
-    if (early) config.attrs = &follows, config.numAttrs = 1;
+    if (may && early) config.attrs = &follows, config.numAttrs = 1;
     return status ? status : GPU(gpuLaunchKernelEx(&config, kernel, arguments...));
+}
+
+template <class... Parameters, class... Arguments>
+trine_status launch_early(void (*kernel)(Parameters...), dim3 blocks, unsigned threads, gpuStream_t stream,
+                          const Arguments &...arguments)
+{
+    return launch_early_if(true, kernel, blocks, threads, stream, arguments...);
 }
 
 /* ------------------------------------------------------ rows of similar lengths */
 
-/** STEP by what a thread has of rows: five entries are common where one thread takes a row. */
-template <class Op, int HOW, int STEP, bool SEVERAL>
-trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
+/** By one vector, or by groups of vectors, `each` a block. */
+template <int HOW, int STEP, bool SEVERAL, class Op>
+trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int groups, int each)
 {
-    const unsigned groups = (unsigned)((n_vectors + VECTORS_OF_A_BLOCK - 1) / VECTORS_OF_A_BLOCK);
     const auto kernel = reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, HOW, STEP, SEVERAL>;
-    return launch_early(kernel, dim3(l.blocks, groups), SPMV_CUDA_ROWS_BLOCK, stream, l.a, op, l.lanes_shift, n_vectors,
-                        VECTORS_OF_A_BLOCK);
+    return launch_early(kernel, dim3(l.blocks, (unsigned)((groups + each - 1) / each)), SPMV_CUDA_ROWS_BLOCK, stream,
+                        l.a, op, l.lanes_shift, groups, each);
 }
 
-template <bool SEVERAL, class Op>
-trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
+/** STEP by what a thread has of rows: five entries are common where one thread takes a row. */
+template <class Op> trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op)
 {
     if (!l.blocks) return TRINE_SUCCESS;
-    if constexpr (!SEVERAL)
-        if (l.mostly_empty) return launch_step<Op, ROWS_MOSTLY_EMPTY, 4, SEVERAL>(l, stream, op, n_vectors);
-    return l.lanes_shift ? launch_step<Op, ROWS_BY_THREADS, 6, SEVERAL>(l, stream, op, n_vectors)
-                         : launch_step<Op, ROWS_BY_THREAD, 5, SEVERAL>(l, stream, op, n_vectors);
+    return l.mostly_empty  ? launch_step<ROWS_MOSTLY_EMPTY, 4, false>(l, stream, op, 1, 1)
+           : l.lanes_shift ? launch_step<ROWS_BY_THREADS, 6, false>(l, stream, op, 1, 1)
+                           : launch_step<ROWS_BY_THREAD, 5, false>(l, stream, op, 1, 1);
+}
+
+/** Whether blocks go on: the plan has tiles for that, and all rows are asked for. */
+bool goes_on(const struct spmv_launch &l, const struct spmv_call *c, int how)
+{
+    return l.by_ring == how && c->nrhs == 1 && c->row_begin == 0 && c->row_end == c->side->n_rows;
+}
+
+/** Blocks that go on, as many as there is room for with `threads` of a multiprocessor. */
+unsigned ring_blocks(trine_spmv plan, const struct spmv_launch &l, int threads)
+{
+    const unsigned most = (unsigned)(plan->base.ctx->info.multiprocessors * (threads / SPMV_CUDA_ROWS_BLOCK));
+    return l.blocks < most ? l.blocks : most;
+}
+template <int TILE, int STEP, int THREADS, bool ONE, class Op>
+trine_status launch_ring(trine_spmv plan, const struct spmv_launch &l, gpuStream_t stream, const Op &op)
+{
+    constexpr int RING = 2;
+    if (!l.blocks) return TRINE_SUCCESS;
+    return launch_early(reduce_rows_on_and_on<Op, SPMV_CUDA_ROWS_BLOCK, TILE, RING, STEP, THREADS, ONE>,
+                        dim3(ring_blocks(plan, l, THREADS)), SPMV_CUDA_ROWS_BLOCK, stream, l.a, op, l.lanes_shift);
+}
+
+/** One vector, rows of similar lengths. */
+template <class P> trine_status launch_alike(trine_spmv plan, const struct spmv_launch &l, const struct spmv_call *c,
+                                             const P &p)
+{
+    const gpuStream_t stream = (gpuStream_t)c->stream;
+    constexpr int THREADS = SPMV_CUDA_RING_BLOCKS * SPMV_CUDA_ROWS_BLOCK;
+    if constexpr (sizeof(typename P::product) <= 8)
+        if (goes_on(l, c, RING_SHORT)) return launch_ring<SPMV_CUDA_RING_TILE, 5, THREADS, true>(plan, l, stream, p);
+    if constexpr (sizeof(typename P::product) <= 8 && sizeof(typename P::stored) < 8 && !P::INDEXES)
+        if (goes_on(l, c, RING_LONG)) return launch_ring<SPMV_CUDA_ROWS_TILE, 6, 1024, false>(plan, l, stream, p);
+    return launch_rows(l, stream, p);
+}
+
+/** Several vectors, wherever their elements are. */
+template <class P>
+trine_status launch_together(const struct spmv_launch &l, gpuStream_t stream, const P &p, int64_t n_vectors)
+{
+    constexpr int EACH = sizeof(typename P::product) <= 8 ? 4 : 2, STEP = 3;
+    const products_together<P, EACH, 1024> op = {p, (int)n_vectors};
+    const int64_t groups = (n_vectors + EACH - 1) / EACH, least = (groups + MOST_GRID - 1) / MOST_GRID;
+    int64_t each = l.blocks * groups / ENOUGH_BLOCKS;
+    each = each < MOST_GROUPS ? each : MOST_GROUPS;
+    each = each > least ? each : least;
+    if (!l.blocks) return TRINE_SUCCESS;
+    return l.lanes_shift ? launch_step<ROWS_BY_THREADS, STEP, true>(l, stream, op, (int)groups, (int)each)
+                         : launch_step<ROWS_BY_THREAD, STEP, true>(l, stream, op, (int)groups, (int)each);
 }
 
 /* -------------------------------------------------------------- one vector */
 
-template <class Op> trine_status launch_one(const struct spmv_launch &l, gpuStream_t stream, const Op &op)
+/** Warps by themselves, then what they share. Blocks that begin early lie where there is room first: few of them then
+ *  share fewer multiprocessors than there are. */
+template <class Op> trine_status launch_warps(trine_spmv plan, const struct spmv_launch &l, gpuStream_t stream,
+                                              const Op &op)
+{
+    constexpr int EACH = sizeof(typename Op::product) <= 8 ? SPMV_CUDA_WARPS_EACH : SPMV_CUDA_WARPS_EACH / 2;
+    constexpr int THREADS = Op::WARPS_THREADS, WARPS = SPMV_CUDA_WARPS_BLOCK / 32;
+    const bool are_many = (int64_t)l.blocks * 32 >= (int64_t)plan->base.ctx->info.multiprocessors * THREADS;
+    const trine_status status =
+        launch_early_if(are_many, reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, THREADS, false>,
+                        dim3((l.blocks + WARPS - 1) / WARPS), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op);
+    return status || l.scheme != TRINE_SPMV_BALANCED_POSTPROCESS
+               ? status
+               : launch_early_if(are_many, join_rows_of_warps<Op, JOIN_BLOCK>, dim3(joining_blocks(l)), JOIN_BLOCK,
+                                 stream, l.a, op);
+}
+
+template <class Op>
+trine_status launch_one(trine_spmv plan, const struct spmv_launch &l, gpuStream_t stream, const Op &op)
 {
     trine_status status = TRINE_SUCCESS;
     const bool joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS, adds = l.scheme == TRINE_SPMV_BALANCED_ATOMIC;
     if (!l.blocks) return TRINE_SUCCESS;
+    if (l.by_warps) return launch_warps(plan, l, stream, op);
     if (adds) {
         prepare_shared_rows<Op, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, op);
         TRY(GPU_LAUNCHED("prepare_shared_rows"));
     }
-    if (l.by_warps) {
-        constexpr int EACH = sizeof(typename Op::product) <= 8 ? SPMV_CUDA_WARPS_EACH : SPMV_CUDA_WARPS_EACH / 2;
-        const unsigned warps = SPMV_CUDA_WARPS_BLOCK / 32;
-        TRY(launch_early(reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, SPMV_CUDA_WARPS_THREADS, false>,
-                         dim3((l.blocks + warps - 1) / warps), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op));
-    } else if (l.reduce) {
+    if (l.reduce) {
         void *arguments[] = {(void *)&l.a, (void *)&op};
         TRY(trine_gpu_launch(l.reduce, l.blocks, l.block, false, stream, arguments));
     } else {
@@ -118,13 +194,52 @@ done:
 
 /* ------------------------------------------------------------- several vectors */
 
-template <int LANES, class P>
+/** Elements of 16 bytes. */
+template <class T> constexpr int PIECE = 16 / (int)sizeof(T);
+
+/** Whether vectors lie by rows, and X and Y can be taken 16 bytes at a time. */
+bool lies_by_rows(const struct spmv_call *c) { return c->x_col == 1 && c->y_col == 1; }
+template <class T> bool takes_pieces(const struct spmv_call *c)
+{
+    const auto fits = [](const void *p, int64_t row) {
+        return (uintptr_t)p % 16 == 0 && row * (int64_t)sizeof(T) % 16 == 0;
+    };
+    return lies_by_rows(c) && c->nrhs % PIECE<T> == 0 && fits(c->X, c->x_row) && fits(c->Y, c->y_row);
+}
+
+/** The least s with most <= 2^s or s = limit. */
+int shift_for(int64_t most, int limit)
+{
+    int s = 0;
+    while (s < limit && most > (int64_t)1 << s) s++;
+    return s;
+}
+
+/** Vectors by rows, rows of similar lengths. */
+template <int EACH, class P>
+trine_status launch_vectors(const struct spmv_launch &l, gpuStream_t stream, const P &p, int nrhs)
+{
+    if (!l.blocks) return TRINE_SUCCESS;
+    struct vector_threads by = {};
+    by.n_vectors = nrhs;
+    /* a line of the cache is enough, but where short rows make the copies of entries count */
+    by.vectors_shift = shift_for((nrhs + EACH - 1) / EACH, l.lanes_shift ? 3 : 5);
+    const auto groups = [&] { return ((nrhs + EACH - 1) / EACH + (1 << by.vectors_shift) - 1) >> by.vectors_shift; };
+    while (by.vectors_shift > 1 && (int64_t)l.blocks * groups() < BLOCKS_FOR_VECTORS) by.vectors_shift--;
+    by.parts_shift = l.lanes_shift > by.vectors_shift + 2 ? l.lanes_shift - by.vectors_shift - 1
+                     : l.lanes_shift > 1                  ? 1
+                                                          : l.lanes_shift > by.vectors_shift;
+    return launch_early(multiply_rows_of_vectors<P, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, EACH, 6, 1024>,
+                        dim3(l.blocks, (unsigned)groups()), SPMV_CUDA_ROWS_BLOCK, stream, l.a, p, by);
+}
+
+template <int LANES, int EACH, class P>
 trine_status launch_several(const struct spmv_launch &l, gpuStream_t stream, const several_products<P> &m)
 {
     trine_status status = TRINE_SUCCESS;
-    const dim3 grid(l.blocks, (unsigned)((m.nrhs + LANES - 1) / LANES));
+    const dim3 grid(l.blocks, (unsigned)((m.nrhs + LANES * EACH - 1) / (LANES * EACH)));
     if (!l.blocks) return TRINE_SUCCESS;
-    multiply_several<P, BLOCK, MANY_TILE, LANES><<<grid, BLOCK, 0, stream>>>(l.a, m);
+    multiply_several<P, BLOCK, MANY_TILE, LANES, EACH><<<grid, BLOCK, 0, stream>>>(l.a, m);
     TRY(GPU_LAUNCHED("multiply_several"));
     if (l.scheme != TRINE_SPMV_ADAPTIVE) {
         join_several<P, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, m);
@@ -164,7 +279,7 @@ trine_status multiply_turned(const struct spmv_launch &l, const struct spmv_call
                 (const T *)c->X + j * c->x_col, c->x_row * (int64_t)sizeof(T), c->x_col * (int64_t)sizeof(T), columns,
                 m.nrhs, (T *)room);
         status = GPU_LAUNCHED("turn_vectors");
-        if (!status) status = launch_several<EACH>(l, (gpuStream_t)c->stream, m);
+        if (!status) status = launch_several<EACH, 1>(l, (gpuStream_t)c->stream, m);
     }
     return status;
 }
@@ -185,8 +300,13 @@ trine_status multiply_vectors(const struct spmv_launch &l, const struct spmv_cal
         m.nrhs = (int)(c->nrhs - j < MOST ? c->nrhs - j : MOST);
         m.partials = l.scheme == TRINE_SPMV_ADAPTIVE ? nullptr : (T *)l.a.partials;
         /* by columns, threads of a group look at places far apart: few vectors, so that the cache holds them */
-        status = m.nrhs > 8 && m.x_step < m.p.x_bytes ? launch_several<32>(l, (gpuStream_t)c->stream, m)
-                                                      : launch_several<8>(l, (gpuStream_t)c->stream, m);
+        const gpuStream_t stream = (gpuStream_t)c->stream;
+        constexpr int EACH = sizeof(T) == 4 ? PIECE<T> : 1; /* of more bytes, pieces take registers and bring nothing */
+        const bool many = m.nrhs > 8 && m.x_step < m.p.x_bytes;
+        if (EACH > 1 && takes_pieces<T>(c))
+            status =
+                many ? launch_several<32 / EACH, EACH>(l, stream, m) : launch_several<8 / EACH, EACH>(l, stream, m);
+        else status = many ? launch_several<32, 1>(l, stream, m) : launch_several<8, 1>(l, stream, m);
     }
     return status;
 }
@@ -245,6 +365,11 @@ template <class T> trine_status multiply_fused(trine_spmv plan, const struct spm
     const unsigned joining = joins ? joining_blocks(l) : 0;
     Op op = {};
     fill_epilogue(plan, c, &op);
+    if constexpr (sizeof(T) <= 8)
+        if (goes_on(l, c, RING_SHORT)) {
+            op.n_slots = (int)ring_blocks(plan, l, Op::THREADS);
+            return launch_ring<SPMV_CUDA_RING_TILE, 5, Op::THREADS, true>(plan, l, stream, op);
+        }
     op.n_slots = joins ? 0 : (int)l.blocks;
     reduce_rows<Op, BLOCK, SPMV_CUDA_TILE, SPMV_CUDA_REDUCTION><<<l.blocks, BLOCK, 0, stream>>>(l.a, op);
     TRY(GPU_LAUNCHED("reduce_rows with an epilogue"));
@@ -271,7 +396,8 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     trine_status status = spmv_cuda_prepare(plan, c->side, c->row_begin, c->row_end, &l);
     if (status) return status;
     if constexpr (FUSES)
-        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows && !l.by_warps)
+        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC &&
+            (goes_on(l, c, RING_SHORT) || (!l.by_rows && !l.by_warps)))
             return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
@@ -279,13 +405,16 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     struct cuda_scratch scratch = {};
     if (c->nrhs >= SPMV_CUDA_TURNED_FROM) scratch = spmv_cuda_scratch(plan, c->work->base.max_nrhs);
     if (l.by_rows && c->nrhs == 1) { /* a pass of its own over y costs less than sums at the end of every block */
-        status = launch_rows<false>(l, (gpuStream_t)c->stream, p, 1);
-    } else if (l.by_rows && c->nrhs <= MOST_VECTORS && c->x_col >= c->x_row) {
-        status = launch_rows<true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+        status = launch_alike(plan, l, c, p);
+    } else if (l.by_rows && c->nrhs <= MOST_VECTORS && lies_by_rows(c)) {
+        status = takes_pieces<T>(c) ? launch_vectors<PIECE<T>>(l, (gpuStream_t)c->stream, p, (int)c->nrhs)
+                                    : launch_vectors<1>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+    } else if (l.by_rows && c->nrhs <= MOST_VECTORS) {
+        status = launch_together(l, (gpuStream_t)c->stream, p, c->nrhs);
     } else if (turns_vectors(scratch, l, c, columns)) {
         status = multiply_turned(l, c, p, columns, (char *)c->work->base.buffer + scratch.turned);
     } else {
-        status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
+        status = c->nrhs == 1 ? launch_one(plan, l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
     }
     return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
 }

@@ -75,8 +75,10 @@ template <class T, class V, bool INDEXED> struct plain_product {
     using product = T;
     using accumulator = T;
     using result = T;
-    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false, INDEXES = INDEXED;
     static constexpr int THREADS = sizeof(T) <= 8 ? 1536 : 1024;
+    /* the same for warps.cuh: what spills to local memory costs more than the threads bring */
+    static constexpr int WARPS_THREADS = INDEXED || scalar<T>::is_complex ? 768 : 1024;
 
     const V *values;
     const int *columns;
@@ -122,15 +124,20 @@ template <class T, class V, bool INDEXED> struct plain_product {
         else return values;
     }
     __device__ const int *first_column() const { return columns; }
+    __device__ T entry_value(const stored *s, int k) const
+    {
+        if constexpr (INDEXED) return value_of({widened<T>(values[s[k]]), 0});
+        else return value_of({widened<T>(s[k]), 0});
+    }
     __device__ operand fetch(const stored *s, int k, int column, long long, long long) const
     {
-        if constexpr (INDEXED) return value_of({widened<T>(values[s[k]]), 0}) * gather(column);
+        if constexpr (INDEXED) return entry_value(s, k) * gather(column);
         else return gather(column);
     }
     __device__ product combine(const stored *s, int k, operand o) const
     {
         if constexpr (INDEXED) return o;
-        else return value_of({widened<T>(s[k]), 0}) * o;
+        else return entry_value(s, k) * o;
     }
     using before = T; /* the old y, if it is read */
     __device__ before look(long long row, int r) const { return reads_y ? *at(row, r) : zero_of<T>(); }

@@ -40,7 +40,43 @@ template <class Op, int BLOCK, int TILE, int HOW> struct rows_memory {
     alignas(16) unsigned char column[staged<int, ENTRIES>::BYTES];
     alignas(16) unsigned char offset[staged<long long, OFFSETS>::BYTES];
     copies parts;
+
+    /** Where entries or rows are denser than on average there may be none: then they come from the arrays. */
+    __device__ static bool has_room(int count, int rows, int offset_shift)
+    {
+        return count <= ENTRIES && rows < OFFSETS * (8 >> offset_shift) && rows > 0;
+    }
 };
+
+/** By all threads of a block, which have met since m.parts.begin(), or in bulk by the first PARTS: ask for what is
+ *  stored of `count` entries, for their columns, and for n_offsets offsets of rows, from `from` on, to shared memory,
+ *  each to its address modulo 16. */
+template <int BLOCK, class Memory, class Op>
+__device__ __forceinline__ void ask_for_entries(Memory &m, const segmented_arguments &a, const Op &op,
+                                                const block_start &from, int count, int n_offsets, int offset_shift)
+{
+    const int me = threadIdx.x, EACH = Op::STAGED ? (int)sizeof(typename Op::stored) : 0;
+#pragma unroll 1
+    for (int part = copies::IN_BULK ? me : 0; part < copies::PARTS; part += copies::IN_BULK ? BLOCK : 1) {
+        wanted_part p = {(const unsigned char *)op.first_stored(), m.stored, a.nnz * EACH, from.nz * EACH,
+                         count * EACH};
+        if (part == 1) p = {(const unsigned char *)op.first_column(), m.column, a.nnz * 4, from.nz * 4, count * 4};
+        if (part == 2)
+            p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift, from.row << offset_shift,
+                 n_offsets << offset_shift};
+        m.parts.template ask<BLOCK>(p);
+    }
+}
+/** The same, and they are there. */
+template <int BLOCK, class Memory, class Op>
+__device__ __forceinline__ void copy_entries(Memory &m, const segmented_arguments &a, const Op &op,
+                                             const block_start &from, int count, int rows, int offset_shift)
+{
+    ask_for_entries<BLOCK>(m, a, op, from, count, rows + 1, offset_shift);
+    if (!copies::IN_BULK) m.parts.wait(0);
+    __syncthreads(); /* array ends, which threads copied */
+    if (copies::IN_BULK) m.parts.wait(0);
+}
 
 /** Method adaptive, whose starts are known. STEP: entries that a thread has on their way, of so many rows where these
  *  are mostly empty. SEVERAL: block y has vectors_each of the n_vectors vectors; else there is one. */
@@ -176,22 +212,8 @@ __global__ void __launch_bounds__(BLOCK,
     const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << offset_shift);
     const stored *entries = op.first_stored() + from.nz;
     const int *columns = op.first_column() + from.nz;
-    /* where entries or rows are denser than on average there may be no room: then they come from the arrays */
-    if (count <= memory_type::ENTRIES && rows < memory_type::OFFSETS * (8 >> offset_shift) && rows > 0) {
-        const int EACH = Op::STAGED ? (int)sizeof(stored) : 0;
-#pragma unroll 1
-        for (int part = copies::IN_BULK ? me : 0; part < copies::PARTS; part += copies::IN_BULK ? BLOCK : 1) {
-            wanted_part p = {(const unsigned char *)op.first_stored(), m.stored, a.nnz * EACH, from.nz * EACH,
-                             count * EACH};
-            if (part == 1) p = {(const unsigned char *)op.first_column(), m.column, a.nnz * 4, from.nz * 4, count * 4};
-            if (part == 2)
-                p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift,
-                     from.row << offset_shift, (rows + 1) << offset_shift};
-            m.parts.template ask<BLOCK>(p);
-        }
-        if (!copies::IN_BULK) m.parts.wait(0);
-        __syncthreads(); /* array ends, which threads copied */
-        if (copies::IN_BULK) m.parts.wait(0);
+    if (m.has_room(count, rows, offset_shift)) {
+        copy_entries<BLOCK>(m, a, op, from, count, rows, offset_shift);
         const int *own_columns = (const int *)(m.column + ((unsigned long long)columns & 15));
         const unsigned char *own_offsets = m.offset + ((unsigned long long)offsets & 15);
         if constexpr (Op::STAGED)

@@ -575,30 +575,34 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
 constexpr int FEW_BLOCKS = 8; /* of which a thread puts a row together; of more, a warp does */
 
 /** The second launch of postprocess: a thread for every block looks whether a row that another block began ended in it,
- *  and stores the sum of what all of them had of it, in order. */
-template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+ *  and stores the sum of what all of them had of it, in order. Without starts, for which a warp searches, a warp for
+ *  every block. */
+template <class Op, int BLOCK> __device__ inline void join_blocks(const segmented_arguments &a, const Op &op)
 {
     using A = typename Op::accumulator;
-    const int lane = threadIdx.x % 32;
-    const long long b = a.first_block + (long long)blockIdx.x * BLOCK + threadIdx.x, first = b - lane;
+    const int lane = threadIdx.x % 32, shift = a.starts ? 0 : 5, mine = a.starts ? lane : 0;
+    const long long b = a.first_block + (((long long)blockIdx.x * BLOCK + threadIdx.x) >> shift), first = b - mine;
     const open_sum<A> *partials = (const open_sum<A> *)a.partials;
     typename local_of<Op>::type local = local_of<Op>::begin(op);
-    const bool ends = b > 0 && b < a.end_block && partials[2 * b].exists;
+    const bool ends = mine == lane && b > 0 && b < a.end_block && partials[2 * b].exists;
     long long row = ends && a.starts ? a.starts[b].row : 0;
-    if (!a.starts)
-        for (unsigned left = __ballot_sync(~0u, ends); left; left &= left - 1) {
-            const block_start found = search_start(a, first + __ffs(left) - 1, lane);
-            if (lane == __ffs(left) - 1) row = found.row;
-        }
+    if (!a.starts && __any_sync(~0u, ends)) row = search_start(a, b, lane).row;
     const long long low = ends ? key_at(a, row) / a.entries_per_block : b; /* the block in which the row begins */
     /* of blocks from .. end - 1 */
+    constexpr int STEP = sizeof(A) <= 16 ? 4 : 1; /* on their way */
     const auto open_from = [&](long long from, long long end, const A &any) {
         open_sum<A> sum = {any, false, false};
-        for (long long k = from; k < end; k++) {
-            open_sum<A> p = partials[2 * k + 1];
-            p.after_end = false;
-            sum = join(op, sum, p);
+        for (long long k = from; k < end; k += STEP) {
+            open_sum<A> p[STEP];
+#pragma unroll
+            for (int q = 0; q < STEP; q++)
+                if (k + q < end) p[q] = partials[2 * (k + q) + 1];
+#pragma unroll
+            for (int q = 0; q < STEP; q++)
+                if (k + q < end) {
+                    p[q].after_end = false;
+                    sum = join(op, sum, p[q]);
+                }
         }
         return sum;
     };
@@ -628,6 +632,11 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     }
     if constexpr (Op::FUSED) op.finish(local);
 }
+template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+{
+    join_blocks<Op, BLOCK>(a, op);
+}
 
 /** The launch before one with atomics: rows that blocks share get what they have without the product. A warp a block,
  *  so that it can search. */
@@ -645,38 +654,62 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     if (begin < from.nz && (before.row < from.row || before.nz <= begin)) op.prepare(from.row);
 }
 
-/** Starts of all blocks (Algorithms 4 and 5, without their gaps). n_threads of the grid look at a row each by turns,
- *  and write the starts that lie in it. */
+/** Starts of all blocks (Algorithms 4 and 5, without their gaps). n_threads of the grid look at rows by turns, and
+ *  write the starts that lie in them. */
 template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
     find_starts(const segmented_arguments a, block_start *starts, int n_threads)
 {
     const long long w = a.entries_per_block, me = (long long)blockIdx.x * BLOCK + threadIdx.x;
     const bool adaptive = a.scheme == SCHEME_ADAPTIVE;
-    for (long long i = me; i < a.n_rows; i += (long long)n_threads) {
-        const long long begin = offset_at(a, i), end = offset_at(a, i + 1);
-        const long long k0 = begin + a.row_weight * i, k1 = end + a.row_weight * (i + 1);
-        /* adaptive: b w in (k0, k1], start at the next row. Balanced: b w in [k0, k1), start in this one */
-        long long b = k1 < 0x7FFFFFFF && w < 0x7FFFFFFF ? (int)k0 / (int)w : k0 / w;
-        if (adaptive || b * w < k0) b++;
-        for (; adaptive ? b * w <= k1 : b * w < k1; b++) {
-            if (b >= a.n_blocks || b == 0) continue;
-            starts[b] = adaptive ? block_start{end, i + 1} : start_from(a, b, i);
+    const auto write = [&](long long b, long long i, long long end) {
+        if (b < a.n_blocks && b > 0) starts[b] = adaptive ? block_start{end, i + 1} : start_from(a, b, i);
+    };
+    /* adaptive: b w in (k0, k1], start at the next row. Balanced: b w in [k0, k1), start in this one */
+    if (a.nnz + a.row_weight * a.n_rows < 0x7FFFFFFF && w < 0x40000000) { /* b w + w fits into 32 bits */
+        const unsigned v = (unsigned)w, inverse = 0xFFFFFFFFu / v;
+        for (long long i = me; i < a.n_rows; i += n_threads) {
+            const unsigned begin = (unsigned)offset_at(a, i), end = (unsigned)offset_at(a, i + 1);
+            const unsigned k0 = begin + a.row_weight * (unsigned)i, k1 = end + a.row_weight * ((unsigned)i + 1);
+            unsigned b = __umulhi(k0, inverse); /* k0 / v, or one less */
+            if ((b + 1) * v <= k0) b++;
+            if (adaptive || b * v < k0) b++;
+            for (; adaptive ? b * v <= k1 : b * v < k1; b++) write(b, i, end);
+        }
+    } else {
+        for (long long i = me; i < a.n_rows; i += n_threads) {
+            const long long begin = offset_at(a, i), end = offset_at(a, i + 1);
+            const long long k0 = begin + a.row_weight * i, k1 = end + a.row_weight * (i + 1);
+            long long b = k0 / w;
+            if (adaptive || b * w < k0) b++;
+            for (; adaptive ? b * w <= k1 : b * w < k1; b++) write(b, i, end);
         }
     }
     if (me == 0) starts[0] = {0, 0}, starts[a.n_blocks] = {a.nnz, a.n_rows};
 }
 
-/** The most entries that a row has, in *longest, which was zero. */
+/** What is found of rows. */
+struct row_facts {
+    long long first, last; /* offsets */
+    int longest; /* the most entries that a row has; zero before */
+};
+/** An atomic for each block. */
 template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    measure_rows(const segmented_arguments a, int *longest, int n_threads)
+    measure_rows(const segmented_arguments a, row_facts *facts, int n_threads)
 {
-    int most = 0;
-    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < a.n_rows; i += (long long)n_threads) {
+    __shared__ int of_block;
+    long long most = 0;
+    if (threadIdx.x == 0) of_block = 0;
+    __syncthreads();
+#pragma unroll 4
+    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < a.n_rows; i += n_threads) {
         const long long length = offset_at(a, i + 1) - offset_at(a, i);
-        if (length > most) most = length < 0x7FFFFFFF ? (int)length : 0x7FFFFFFF;
+        most = length > most ? length : most;
     }
-    most = __reduce_max_sync(~0u, most);
-    if (threadIdx.x % 32 == 0 && most > *(volatile int *)longest) atomicMax(longest, most);
+    const int of_warp = __reduce_max_sync(~0u, most < 0x7FFFFFFF ? (int)most : 0x7FFFFFFF);
+    if (threadIdx.x % 32 == 0) atomicMax(&of_block, of_warp);
+    __syncthreads();
+    if (threadIdx.x == 0 && of_block > 0) atomicMax(&facts->longest, of_block);
+    if (threadIdx.x == 0 && blockIdx.x == 0) facts->first = offset_at(a, 0), facts->last = offset_at(a, a.n_rows);
 }
 #endif
 #endif

@@ -165,8 +165,9 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     }
     status = trine_gpu_launch(handle_of(i, SEMIRING_REDUCE), l.blocks, is.block, false, c->stream, arguments);
     if (status || !joins) return status;
-    /* a thread for each block of the first launch */
-    const unsigned joining = (l.blocks + (unsigned)is.block - 1) / (unsigned)is.block;
+    /* a thread for each block of the first launch; a warp, where starts are searched for */
+    const unsigned each = l.a.starts ? (unsigned)is.block : (unsigned)is.block / 32;
+    const unsigned joining = (l.blocks + each - 1) / each;
     return trine_gpu_launch(handle_of(i, SEMIRING_JOIN), joining, is.block, false, c->stream, arguments);
 }
 

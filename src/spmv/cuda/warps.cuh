@@ -89,23 +89,28 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         const bool last = all - base <= CAPACITY;
         const int count = last ? all - base : CAPACITY;
 
-        /* (a), with the next tile's columns */
+        /* (a), with the next tile's columns. Where there are no more entries the first is taken once more: loads under
+         * a condition each need registers that there are not */
         typename Op::product product[EACH];
         if (!AHEAD) load_columns(base);
-        typename Op::entry entry[EACH];
-        const long long first_number = from.nz + base + lane;
-        if (!last) {
+        if (count > 0) {
+            typename Op::entry entry[EACH];
+            if (!last) {
+                const long long first_number = from.nz + base + lane;
 #pragma unroll
-            for (int j = 0; j < EACH; j++) entry[j] = op.load(first_number + 32 * j, column[j]);
+                for (int j = 0; j < EACH; j++) entry[j] = op.load(first_number + 32 * j, column[j]);
 #pragma unroll
-            for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], first_number + 32 * j, -1);
-        } else {
+                for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], first_number + 32 * j, -1);
+            } else {
+                const int own = lane < count ? lane : 0;
+                const auto place = [&](int j) { return own + 32 * j < count ? own + 32 * j : own; };
+                if (lane >= count) column[0] = op.load_column(from.nz + base);
 #pragma unroll
-            for (int j = 0; j < EACH; j++)
-                if (lane + 32 * j < count) entry[j] = op.load(first_number + 32 * j, column[j]);
+                for (int j = 0; j < EACH; j++)
+                    entry[j] = op.load(from.nz + base + place(j), own + 32 * j < count ? column[j] : column[0]);
 #pragma unroll
-            for (int j = 0; j < EACH; j++)
-                if (lane + 32 * j < count) product[j] = op.multiply(entry[j], first_number + 32 * j, -1);
+                for (int j = 0; j < EACH; j++) product[j] = op.multiply(entry[j], from.nz + base + place(j), -1);
+            }
         }
         if (AHEAD && !last) load_columns(base + CAPACITY);
 
@@ -188,6 +193,15 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         __syncwarp();
     }
     if (partials && lane == 0) partials[1] = {carry.value, carry.exists, false};
+}
+
+/** join_shared_rows behind it, which begins early. */
+template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    join_rows_of_warps(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+{
+    let_follower_start();
+    wait_for_predecessor();
+    join_blocks<Op, BLOCK>(a, op);
 }
 
 #endif
