@@ -26,6 +26,7 @@ struct forest_graph {
     int64_t *begin, *end;            /* end: begin + 1, or of its own in a coarse graph */
     int32_t *columns;
     void *weights;                   /* of the real type */
+    bool is_scattered;               /* neighbours are a large part of all rows apart, in the mean */
     bool wide;                       /* places among A's values have 64 bits: it has more than 2^31 - 1 */
     void *there, *back;              /* places of a_ij and a_ji of entry (i,j), -1: A has none; NULL: coarse */
     void *diagonal;                  /* and of a_ii */
@@ -43,6 +44,7 @@ struct forest_counts {
     int64_t edges;                   /* of the factor, from both ends */
     int64_t rounds, cycles, paths, longest, vertices;
     int64_t listed;                  /* splitters */
+    int32_t has_cycles;              /* that splitters have found */
     int32_t maximal;
     /* In the context's space, since stages may be replayed in a graph of the caller's */
     int32_t has_candidates;          /* room in the list of each vertex, of weights as they are, and */
@@ -66,6 +68,7 @@ struct trine_forest_s {
     bool has_weights, is_acyclic, is_ordered;
     bool is_ranked;                  /* break_cycles has left path and position, too */
     bool wants_candidates;           /* more factors of these weights will follow */
+    bool is_later;                   /* of a decomposition, and not its first: it does not follow A's numbering */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
     /* Results, in the context's space */

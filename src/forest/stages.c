@@ -498,6 +498,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
         if (!l) TRY(set_weights(f, space, values, stream));
         else if (d->next) TRY(next_weights(f, l, d, stream, lost));
         f->wants_candidates = !is_last && d->omega == 0;
+        f->is_later = l > 0;
         status = run(f, space, NULL, options, stream);
         f->wants_candidates = false;
         TRY(status);
@@ -508,6 +509,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
         else if (adjusted) TRY(scale(f, d->omega, stream));
     }
 done:
+    f->is_later = false;
     return status;
 }
 

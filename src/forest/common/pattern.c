@@ -102,6 +102,22 @@ static void merge_rows(void *user, int64_t begin, int64_t end, int me)
     for (int64_t i = begin; i < end; i++) merge_row(user, i);
 }
 
+/** Of a random numbering a third of all rows lies between two neighbours, of a grid's own the few of a line or plane. A
+ *  sample of rows will do. */
+static bool is_scattered(const struct forest_graph *h)
+{
+    enum { SAMPLES = 4096, PART = 16 };
+    const int64_t step = h->n / SAMPLES + 1;
+    double apart = 0, edges = 0;
+    for (int64_t i = 0; i < h->n; i += step)
+        for (int64_t k = h->begin[i]; k < h->begin[i + 1]; k++) {
+            const int64_t j = h->columns[k];
+            apart += (double)(j < i ? i - j : j - i);
+            edges++;
+        }
+    return apart * PART > edges * (double)h->n;
+}
+
 static trine_status merge(trine_context ctx, struct merge *m)
 {
     trine_status status = TRINE_SUCCESS;
@@ -123,6 +139,7 @@ static trine_status merge(trine_context ctx, struct merge *m)
     }
     m->writes = true;
     trine_team_for(ctx, threads, h->n, 1024, merge_rows, m);
+    h->is_scattered = is_scattered(h);
 done:
     return status;
 }

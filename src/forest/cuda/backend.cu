@@ -17,10 +17,10 @@ trine_status forest_cuda_scan_bytes(int64_t n, size_t *bytes)
 
 namespace {
 
-template <typename T> trine_status add_before(trine_forest f, T *values, int64_t n, void *stream)
+template <typename T> trine_status add_before(trine_forest f, const T *values, T *sums, int64_t n, void *stream)
 {
     forest_device *own = static_cast<forest_device *>(f->own);
-    return GPU(gpucub::DeviceScan::ExclusiveSum(own->scratch, own->scratch_bytes, values, values, n,
+    return GPU(gpucub::DeviceScan::ExclusiveSum(own->scratch, own->scratch_bytes, values, sums, n,
                                                 static_cast<gpuStream_t>(stream)));
 }
 
@@ -61,13 +61,13 @@ void release(trine_forest f)
 
 } // namespace
 
-trine_status forest_cuda_add_before(trine_forest f, int32_t *values, int64_t n, void *stream)
+trine_status forest_cuda_add_before(trine_forest f, const int32_t *values, int32_t *sums, int64_t n, void *stream)
 {
-    return add_before(f, values, n, stream);
+    return add_before(f, values, sums, n, stream);
 }
-trine_status forest_cuda_add_before(trine_forest f, int64_t *values, int64_t n, void *stream)
+trine_status forest_cuda_add_before(trine_forest f, const int64_t *values, int64_t *sums, int64_t n, void *stream)
 {
-    return add_before(f, values, n, stream);
+    return add_before(f, values, sums, n, stream);
 }
 
 const struct forest_backend forest_cuda = {create,

@@ -91,7 +91,7 @@ trine_status forest_cuda_coarsen(trine_forest f, void *stream)
     if (!n) return TRINE_SUCCESS;
     trine_status status = forest_cuda_forget_candidates(c, stream);
     if (!status) status = launch_each(n, stream, make_room{f->graph, c->graph, f->neighbours, c->absent});
-    if (!status) status = forest_cuda_add_before(c, c->graph.begin, n, stream);
+    if (!status) status = forest_cuda_add_before(c, c->graph.begin, c->graph.begin, n, stream);
     if (status) return status;
     if (trine_dtype_is_single(f->dtype))
         return launch_each(n, stream, coarsen<float>{f->graph, c->graph, f->neighbours, c->absent, c->keys});

@@ -23,6 +23,16 @@ struct forest_device {
     int of_multiprocessor;           /* blocks on each that can wait for all others; 0: none can */
 };
 
+/** Of an array that is read once: it does not displace in the cache what is read at random. */
+__device__ inline int32_t load_streamed(const int32_t *p)
+{
+#ifdef __HIP__
+    return __builtin_nontemporal_load(p);
+#else
+    return __ldcs(p);
+#endif
+}
+
 /** The forest's device is current while it lives. */
 class device_scope {
     trine_context ctx;
@@ -120,10 +130,11 @@ struct listed_chunk {
         __syncthreads();
     }
 };
-/** body(v) for 0 <= v < n where body.is_listed(v). */
+/** body(v) for 0 <= v < n where body.is_listed(v), if body.is_needed(). */
 template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS) for_each_of_few(int64_t n, const Body body)
 {
     __shared__ listed_chunk chunk;
+    if (!body.is_needed()) return;
     for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < n; begin += gridDim.x * (int64_t)FOREST_CHUNK) {
         chunk.list(begin, n, [&](int32_t v) { return body.is_listed(v); });
         for (int i = threadIdx.x; i < chunk.count; i += FOREST_THREADS) body(chunk.vertices[i]);
@@ -170,8 +181,8 @@ trine_status forest_cuda_look_up(trine_forest f, void *stream);
 trine_status forest_cuda_forget_candidates(trine_forest f, void *stream);
 /** Bytes of scratch for a prefix sum over n lengths of paths, or n + 1 rows of a coarse graph. */
 trine_status forest_cuda_scan_bytes(int64_t n, size_t *bytes);
-/** sums[i] := values[0] + ... + values[i - 1], in place. */
-trine_status forest_cuda_add_before(trine_forest f, int32_t *values, int64_t n, void *stream);
-trine_status forest_cuda_add_before(trine_forest f, int64_t *values, int64_t n, void *stream);
+/** sums[i] := values[0] + ... + values[i - 1]; they may be the same. */
+trine_status forest_cuda_add_before(trine_forest f, const int32_t *values, int32_t *sums, int64_t n, void *stream);
+trine_status forest_cuda_add_before(trine_forest f, const int64_t *values, int64_t *sums, int64_t n, void *stream);
 
 #endif

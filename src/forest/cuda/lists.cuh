@@ -248,22 +248,31 @@ int tile_of(const forest_graph &g)
     return (int)(tile < LEAST ? LEAST : tile < MOST ? tile : MOST);
 }
 
+/** Are rows long, in the mean? */
+bool is_long(const forest_graph &g)
+{
+    constexpr int64_t LONG = 12; /* entries */
+    return g.entries > LONG * g.n;
+}
+unsigned tile_blocks(const forest_graph &g)
+{
+    const int64_t blocks = (g.n + TILE_THREADS - 1) / TILE_THREADS;
+    return (unsigned)(blocks < 1 << 20 ? blocks : 1 << 20);
+}
+
 /** Of every vertex, 4 or FOREST_CANDIDATES, for factors of degree n. Lists of 4 are enough for one factor where rows
  *  are short, and for all where no row has more. */
 int candidates_of(const struct trine_forest_s *f, int n)
 {
-    constexpr int64_t LONG = 12; /* entries a row, in the mean */
     const forest_graph &g = f->graph;
-    return g.longest > 4 && (f->wants_candidates || n > 2 || g.entries > LONG * g.n) ? FOREST_CANDIDATES : 4;
+    return g.longest > 4 && (f->wants_candidates || n > 2 || is_long(g)) ? FOREST_CANDIDATES : 4;
 }
 
 template <typename R, int C> void launch_tiles(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
     const int tile = tile_of(f->graph);
     const size_t bytes = (size_t)TILE_WARPS * tile_room(tile) * (sizeof(R) + sizeof(int32_t));
-    const int64_t blocks = (f->graph.n + TILE_THREADS - 1) / TILE_THREADS;
-    list_by_tiles<R, C><<<(unsigned)(blocks < 1 << 20 ? blocks : 1 << 20), TILE_THREADS, bytes, stream>>>(
-        f->graph, p, tile, f->counts);
+    list_by_tiles<R, C><<<tile_blocks(f->graph), TILE_THREADS, bytes, stream>>>(f->graph, p, tile, f->counts);
 }
 
 } // namespace

@@ -1,11 +1,9 @@
 // Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch,
 // for paths and cycles together, so that a cycle that was opened need not be ranked again; or by the scan of the
 // thesis, whose passes return at once if they have nothing left to do.
-#include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"
-#include "forest/common/splitters.h"
-#include "forest/cuda/device.cuh"
+#include "forest/cuda/splitters.cuh"
 
 namespace {
 
@@ -15,8 +13,6 @@ trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *st
     return count ? trine_device_fill_async(f->ctx, array, byte, (size_t)count * sizeof(int32_t), stream)
                  : TRINE_SUCCESS;
 }
-
-int32_t *passes_of(trine_forest f) { return static_cast<forest_device *>(f->own)->goes_on; }
 
 /** Passes after which everything within `count` steps is known. */
 int passes_for(int64_t count)
@@ -37,188 +33,26 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 {
     for (int k = 0; k <= FOREST_PASSES; k++) goes_on[k] = k == 0;
     counts->listed = 0;
+    counts->has_cycles = 0;
     if (counts_cycles) counts->cycles = 0;
 }
 
-/* ---------------------------------------------------------------- splitters */
-
-constexpr int SPLITTER_BITS = 3; // of other vertices, one in 2^SPLITTER_BITS is one
-
-/** Both neighbours of v. */
-__device__ int2 neighbours_of(const forest_view &p, int32_t v)
-{
-    if (p.n == 2) return reinterpret_cast<const int2 *>(p.neighbours)[v];
-    return make_int2(p.neighbours[v], -1);
-}
-
-/** steps[v] of a vertex between splitters: which way of which splitter has come there, 2 i + s, and after how many
- *  steps, in its lower half. A way from the other end may overwrite it. NO_STEP: none has. */
-__device__ uint64_t *steps_of(const forest_view &p) { return reinterpret_cast<uint64_t *>(p.proposals); }
-constexpr uint64_t NO_STEP = UINT64_MAX;
-
-/** Lists splitters, and says where they are in the list. */
-__global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
-{
-    constexpr int EACH = FOREST_CHUNK / FOREST_THREADS;
-    __shared__ int here;
-    __shared__ unsigned long long first;
-    const int lane = threadIdx.x % 32;
-    for (int64_t begin = blockIdx.x * (int64_t)FOREST_CHUNK; begin < p.vertices;
-         begin += gridDim.x * (int64_t)FOREST_CHUNK) {
-        int slots[EACH];
-        __syncthreads();
-        if (threadIdx.x == 0) here = 0;
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            const int64_t v = begin + k * (int64_t)FOREST_THREADS + threadIdx.x;
-            const bool is_one =
-                v < p.vertices && (neighbours_of(p, (int32_t)v).y < 0 || forest_is_splitter((int32_t)v, SPLITTER_BITS));
-            const unsigned all = __ballot_sync(~0u, is_one);
-            int slot = 0;
-            if (lane == 0 && all) slot = atomicAdd(&here, __popc(all));
-            slot = __shfl_sync(~0u, slot, 0) + __popc(all & ((1u << lane) - 1));
-            slots[k] = is_one ? slot : -1;
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) first = atomicAdd((unsigned long long *)&counts->listed, (unsigned long long)here);
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            const int64_t v = begin + k * (int64_t)FOREST_THREADS + threadIdx.x;
-            if (v >= p.vertices) continue;
-            p.index[v] = slots[k] < 0 ? -1 : (int32_t)first + slots[k];
-            steps_of(p)[v] = NO_STEP;
-            if (slots[k] >= 0) p.list[first + (unsigned)slots[k]] = (int32_t)v;
-        }
-    }
-}
-
-/* From splitter i through place s, number 2 i + s: a way over the splitters from i on, itself included, to another one,
- * not included, which it meets at that splitter's place to % 2. It goes on through the other place. FOREST_NO_LINK: i
- * is the end of a path there. Of the splitters on the way, it knows the one with the lowest number. */
-struct alignas(16) way {
-    uint32_t to;
-    int32_t distance;
-    uint32_t lowest; /* as to */
-    int32_t to_lowest;
-};
-__device__ way *ways_of(const forest_view &p, int copy)
-{
-    return reinterpret_cast<way *>(p.link) + copy * 2 * p.vertices;
-}
-
-/** What all vertices near splitter i need to know. name >= 0: of its path, with the splitter's position; the name lies
- *  through its place `toward`. Else -name - 2 leads its cycle, of so many vertices, and positions are counted from the
- *  leader, 0, on, out of the leader's place 0; they fall through `toward`. */
-struct alignas(16) mark { int32_t name, position, toward, length; };
-__device__ mark *marks_of(const forest_view &p) { return reinterpret_cast<mark *>(ways_of(p, 1)); }
-
-struct walk {
-    forest_view p;
-    __device__ void operator()(int64_t e) const
-    {
-        const uint32_t i = (uint32_t)(e / 2), s = (uint32_t)(e % 2);
-        int32_t from = p.list[i];
-        int2 here = neighbours_of(p, from);
-        int32_t v = s ? here.y : here.x, distance = 1;
-        way w = {FOREST_NO_LINK, 0, 2 * i + 1 - s, 0};
-        if (v >= 0) {
-            for (;; distance++) {
-                here = neighbours_of(p, v);
-                if (here.y < 0 || forest_is_splitter(v, SPLITTER_BITS)) break;
-                steps_of(p)[v] = (uint64_t)e << 32 | (uint32_t)distance;
-                const int32_t next = here.x == from ? here.y : here.x;
-                from = v;
-                v = next;
-            }
-            w.to = 2 * (uint32_t)p.index[v] + (here.x == from ? 0 : 1);
-            w.distance = distance;
-        }
-        ways_of(p, 0)[e] = w;
-    }
-};
-
-/* In a pass every way goes on by up to HOPS others. Where two one behind the other have the same lowest splitter, they
- * go round a cycle, and that is the lowest of all. A way that is done is in both copies. */
-
-constexpr int HOPS = 3;
-constexpr unsigned JUMP_THREADS = 1024; // a barrier of few blocks is a fast one
-
-/** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
-__global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
-    jump(const forest_view p, const forest_counts *counts, int32_t *goes_on)
-{
-    constexpr int NOTED = 64;
-    const int64_t count = 2 * counts->listed, step = (int64_t)gridDim.x * blockDim.x;
-    uint64_t done = 0; /* of the thread's first NOTED ways */
-    for (int k = 0; k < FOREST_PASSES; k++) {
-        const way *const from = ways_of(p, k % 2);
-        way *const to = ways_of(p, 1 - k % 2);
-        int item = 0;
-        bool again = false;
-        for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < count; e += step, item++) {
-            if (item < NOTED && done >> item & 1) continue;
-            way mine = from[e];
-            int hops = 0;
-            for (; hops < HOPS && mine.to != FOREST_NO_LINK; hops++) {
-                const way next = from[forest_through(mine.to)];
-                if (next.to == FOREST_NO_LINK || next.lowest == mine.lowest) break;
-                if (next.lowest < mine.lowest) {
-                    mine.lowest = next.lowest;
-                    mine.to_lowest = mine.distance + next.to_lowest;
-                }
-                mine.to = next.to;
-                mine.distance += next.distance;
-            }
-            to[e] = mine;
-            if (hops) again = true;
-            else if (item < NOTED) done |= 1ull << item;
-        }
-        if (__syncthreads_or(again) && threadIdx.x == 0) goes_on[k + 1] = 1;
-        wait_for_grid();
-        if (!*(volatile int32_t *)&goes_on[k + 1]) return;
-    }
-}
-
-/** The mark of splitter i, whose ways are done. */
-struct mark_splitter {
-    forest_view p;
-    __device__ void operator()(int64_t i) const
-    {
-        const way *const ways = ways_of(p, 0);
-        const way w[2] = {ways[2 * i], ways[2 * i + 1]};
-        if (w[0].to != FOREST_NO_LINK && w[1].to != FOREST_NO_LINK &&
-            ways[forest_through(w[0].to)].to != FOREST_NO_LINK) {
-            const int64_t leader = w[0].lowest / 2, other = w[0].to / 2;
-            const int toward = w[0].lowest % 2; /* the place whose way comes to the leader's place 0 */
-            int32_t length = w[0].to_lowest + w[1].to_lowest;
-            if (leader == i)
-                length = other == i ? w[0].distance : ways[2 * other].to_lowest + ways[2 * other + 1].to_lowest;
-            marks_of(p)[i] = {-p.list[leader] - 2, leader == i ? 0 : w[toward].to_lowest, toward, length};
-            return;
-        }
-        int32_t end[2];
-        for (int s = 0; s < 2; s++) end[s] = p.list[w[s].to == FOREST_NO_LINK ? i : (int64_t)(w[s].to / 2)];
-        const int toward = end[0] < end[1] ? 0 : 1; /* an end alone is both */
-        marks_of(p)[i] = {end[toward], w[toward].distance + 1, toward, 0};
-    }
-};
+/* ------------------------------------------------------------------ cycles */
 
 /* Cycles: path[v] = -leader - 2 on a cycle, and position[v] as marks have it. The leader keeps the length of the cycle
- * in permutation and, in index, the name of its weakest edge, whose weight is in weight[edge] then; later in index the
- * name of the path that comes of it, and in list where that path begins: at position k, ascending, or -k - 1,
- * descending. */
+ * in permutation and, in weakest, the name of its weakest edge, whose weight is in weight[edge] then; later in weakest
+ * the name of the path that comes of it, and in list where that path begins: at position k, ascending, or -k - 1,
+ * descending. Where splitters have found them, index[name] is the length of every path. */
 
 struct cycles {
     forest_view p;
     forest_graph g;
     bool single;
-    uint32_t *weakest;
+    uint32_t *weakest; /* of N; in scratch that the ranking does not need any more */
 
     explicit cycles(trine_forest f, const forest_view &view)
         : p(view), g(f->graph), single(trine_dtype_is_single(f->dtype)),
-          weakest(reinterpret_cast<uint32_t *>(view.index))
+          weakest(f->info.ranking == TRINE_RANKING_SCAN ? reinterpret_cast<uint32_t *>(view.index) : view.link)
     {}
     __device__ int32_t leader(int32_t v) const { return -p.path[v] - 2; } /* below 0: v is on no cycle */
 };
@@ -226,23 +60,28 @@ struct cycles {
 /** Paths and positions, for cycles what is said above. Listed are vertices that no splitter knows: of short cycles. */
 struct take_places {
     cycles c;
+    forest_counts *counts;
+    __device__ bool is_needed() const { return true; }
 
     __device__ void lead(int32_t v, int32_t length) const
     {
         c.p.permutation[v] = length;
         c.weakest[v] = FOREST_NO_LINK;
+        if (!*(volatile int32_t *)&counts->has_cycles) counts->has_cycles = 1;
     }
     __device__ bool is_listed(int32_t v) const
     {
         const forest_view &p = c.p;
-        int32_t i = p.index[v], distance = 0;
-        int place = 0;
-        if (i < 0) {
-            const uint64_t step = steps_of(p)[v];
-            if (step == NO_STEP) return true;
-            i = (int32_t)(step >> 33), place = (int)(step >> 32 & 1), distance = (int32_t)(uint32_t)step;
+        const uint64_t step = nodes_of(p)[v].step;
+        if (step == NO_STEP) return true;
+        if (p.absent && p.absent[v]) {
+            p.path[v] = -1;
+            p.position[v] = 0;
+            return false;
         }
-        const mark m = marks_of(p)[i];
+        const int32_t distance = (int32_t)(uint32_t)step;
+        const int place = (int)(step >> 32 & 1);
+        const mark m = marks_of(p)[step >> 33];
         int32_t position = m.position + (place == m.toward ? -distance : distance);
         if (m.name < 0) {
             if (position < 0) position += m.length;
@@ -275,6 +114,8 @@ struct take_places {
 /** Every vertex of a cycle weighs the edges that have its name. */
 struct find_weakest {
     cycles c;
+    const forest_counts *counts;
+    __device__ bool is_needed() const { return counts->has_cycles; }
     __device__ void propose(uint32_t *weakest, forest_weighed mine) const
     {
         c.p.weight[mine.edge] = mine.weight;
@@ -302,6 +143,7 @@ struct open_cycles {
     cycles c;
     bool has_positions;
     forest_counts *counts;
+    __device__ bool is_needed() const { return !has_positions || counts->has_cycles; }
     __device__ bool is_listed(int32_t v) const { return c.leader(v) == v; }
     __device__ void operator()(int32_t v) const
     {
@@ -313,7 +155,8 @@ struct open_cycles {
         if (!has_positions) return;
         const int32_t at = p.position[low], length = p.permutation[v];
         const bool ascends = p.position[high] == (at ? at : length) - 1; /* the higher one is before the lower one */
-        p.index[v] = low;
+        c.weakest[v] = (uint32_t)low;
+        p.index[low] = length;
         p.list[v] = ascends ? at : -at - 1;
     }
 };
@@ -321,6 +164,8 @@ struct open_cycles {
 /** Places of the vertices of cycles, which are paths now: the lower end of the edge that was taken out names it. */
 struct take_opened {
     cycles c;
+    const forest_counts *counts;
+    __device__ bool is_needed() const { return counts->has_cycles; }
     __device__ bool is_listed(int32_t v) const { return c.leader(v) >= 0; }
     __device__ void operator()(int32_t v) const
     {
@@ -328,46 +173,24 @@ struct take_opened {
         const int32_t leader = c.leader(v), start = p.list[leader], length = p.permutation[leader];
         const int32_t distance = start < 0 ? -start - 1 - p.position[v] : p.position[v] - start;
         p.position[v] = (distance < 0 ? distance + length : distance) + 1;
-        p.path[v] = p.index[leader];
+        p.path[v] = (int32_t)c.weakest[leader];
     }
 };
-
-trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
-{
-    const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    int32_t *goes_on = passes_of(f);
-    const unsigned together = forest_blocks_together(f, MULTIPROCESSOR_THREADS / JUMP_THREADS, s),
-                   enough = (unsigned)((2 * p.vertices + JUMP_THREADS - 1) / JUMP_THREADS),
-                   blocks = together < enough ? together : enough;
-#ifndef __HIP__
-    if (blocks > 1) {
-        void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
-        return GPU(cudaLaunchCooperativeKernel((const void *)jump, blocks, JUMP_THREADS, arguments, 0, s));
-    }
-#endif
-    jump<<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
-    return GPU_LAUNCHED("jump");
-}
 
 /** Paths and positions; of cycles as said above. */
 trine_status split(trine_forest f, const cycles &c, void *stream)
 {
-    list_splitters<<<forest_blocks((c.p.vertices + 3) / 4), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
-        c.p, f->counts);
-    trine_status status = GPU_LAUNCHED("list_splitters");
-    if (!status) status = launch_listed(f, 2, stream, walk{c.p});
-    if (!status) status = jump_all(f, c.p, stream);
-    if (!status) status = launch_listed(f, 1, stream, mark_splitter{c.p});
-    return status ? status : launch_each_of_few(c.p.vertices, stream, take_places{c});
+    const trine_status status = mark_splitters(f, c.p, stream);
+    return status ? status : launch_each_of_few(c.p.vertices, stream, take_places{c, f->counts});
 }
 
 trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
 {
     const int64_t n = c.p.vertices;
     trine_status status = split(f, c, stream);
-    if (!status) status = launch_each_of_few(n, stream, find_weakest{c});
+    if (!status) status = launch_each_of_few(n, stream, find_weakest{c, f->counts});
     if (!status) status = launch_each_of_few(n, stream, open_cycles{c, true, f->counts});
-    return status ? status : launch_each_of_few(n, stream, take_opened{c});
+    return status ? status : launch_each_of_few(n, stream, take_opened{c, f->counts});
 }
 
 /* --------------------------------------------------------------------- scan */
@@ -461,7 +284,14 @@ struct look_up {
     __device__ void operator()(int64_t v) const { forest_look_up(&p, &g, single, v); }
 };
 
-__global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view p, forest_counts *counts)
+/** Lengths of paths that a scan has named. */
+struct note_lengths {
+    forest_view p;
+    __device__ void operator()(int64_t v) const { forest_note_length(&p, (int32_t)v); }
+};
+
+/** list[name]: vertices on paths before. */
+__global__ void __launch_bounds__(FOREST_THREADS) place_all(const forest_view p, forest_counts *counts)
 {
     __shared__ unsigned paths, longest, vertices;
     if (threadIdx.x == 0) paths = longest = vertices = 0;
@@ -469,42 +299,28 @@ __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view
     unsigned my_paths = 0, my_longest = 0, my_vertices = 0;
     for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
          v += (int64_t)gridDim.x * blockDim.x) {
-        const unsigned length = (unsigned)forest_note_length(&p, (int32_t)v);
-        my_paths += length > 0;
-        my_vertices += length;
-        my_longest = max(my_longest, length);
+        const int32_t name = load_streamed(p.path + v), position = load_streamed(p.position + v);
+        if (name < 0) continue;
+        p.permutation[p.list[name] + position - 1] = (int32_t)v;
+        my_paths += position == 1;
+        my_vertices++;
+        my_longest = max(my_longest, (unsigned)position);
     }
     my_paths = __reduce_add_sync(~0u, my_paths);
     my_vertices = __reduce_add_sync(~0u, my_vertices);
     my_longest = __reduce_max_sync(~0u, my_longest);
-    if (threadIdx.x % 32 == 0 && my_paths) {
+    if (threadIdx.x % 32 == 0 && my_vertices) {
         atomicAdd(&paths, my_paths);
         atomicAdd(&vertices, my_vertices);
         atomicMax(&longest, my_longest);
     }
     __syncthreads();
-    if (threadIdx.x || !paths) return;
+    if (threadIdx.x || !vertices) return;
     atomicAdd((unsigned long long *)&counts->paths, (unsigned long long)paths);
     atomicAdd((unsigned long long *)&counts->vertices, (unsigned long long)vertices);
     atomicMax((unsigned long long *)&counts->longest, (unsigned long long)longest);
 }
-
-/** Before lengths are noted. */
-struct clear_lengths {
-    forest_view p;
-    forest_counts *counts;
-    __device__ void operator()(int64_t v) const
-    {
-        p.index[v] = 0;
-        if (p.absent) p.permutation[v] = -1;
-        if (v == 0) counts->paths = counts->longest = counts->vertices = 0;
-    }
-};
-
-struct place {
-    forest_view p;
-    __device__ void operator()(int64_t v) const { forest_place(&p, (int32_t)v); }
-};
+__global__ void begin_places(forest_counts *counts) { counts->paths = counts->longest = counts->vertices = 0; }
 
 trine_status begin(trine_forest f, bool counts_cycles, void *stream)
 {
@@ -558,11 +374,13 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
     const bool scans = f->info.ranking == TRINE_RANKING_SCAN;
     trine_status status = f->is_ranked ? TRINE_SUCCESS : begin(f, false, stream);
     if (!status && !f->is_ranked) status = scans ? scan_paths(f, p, stream) : split(f, cycles(f, p), stream);
-    if (!status) status = launch_each(p.vertices, stream, clear_lengths{p, f->counts});
+    if (!status && scans) status = fill(f, p.index, 0, p.vertices, stream);
+    if (!status && scans) status = launch_each(p.vertices, stream, note_lengths{p});
+    if (!status && p.absent) status = fill(f, p.permutation, 0xFF, p.vertices, stream);
+    if (!status) status = forest_cuda_add_before(f, f->index, f->list, p.vertices, stream);
     if (status) return status;
-    note_lengths<<<forest_blocks(p.vertices, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
-        p, f->counts);
-    status = GPU_LAUNCHED("note_lengths");
-    if (!status) status = forest_cuda_add_before(f, f->index, p.vertices, stream);
-    return status ? status : launch_each(p.vertices, stream, place{p});
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    begin_places<<<1, 1, 0, s>>>(f->counts);
+    place_all<<<forest_blocks(p.vertices, FOREST_FEW_BLOCKS), FOREST_THREADS, 0, s>>>(p, f->counts);
+    return GPU_LAUNCHED("place_all");
 }

@@ -1,7 +1,7 @@
-// What is done with values of A: weights, bands, blocks, sums. A thread a vertex or an entry.
+// What is done with values of A: weights, blocks, sums. A thread a vertex or an entry.
 #include "forest/common/blocks.h"
 #include "forest/common/rounds.h"
-#include "forest/cuda/device.cuh"
+#include "forest/cuda/entries.cuh"
 
 namespace {
 
@@ -13,9 +13,6 @@ __device__ double modulus_of(complex_of<double> a)
     return __dsqrt_rn(__dadd_rn(__dmul_rn(a.x, a.x), __dmul_rn(a.y, a.y)));
 }
 __device__ float modulus_of(complex_of<float> a) { return __double2float_rn(modulus_of(complex_of<double>{a.x, a.y})); }
-
-/** The value of entry k, 0 where A has none. */
-template <typename T> __device__ T value_of(const T *values, int64_t k) { return k < 0 ? zero_of<T>() : values[k]; }
 
 template <typename T> struct weigh {
     forest_graph g;
@@ -113,11 +110,6 @@ __global__ void begin_weights(forest_counts *counts)
 }
 __global__ void forget_candidates(forest_counts *counts) { counts->has_candidates = 0; }
 
-/** The weight of an edge that is in the forest. */
-template <typename R> __device__ void adjust(R &w, R omega)
-{
-    w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
-}
 template <typename R> struct scale {
     forest_graph g;
     forest_view p;
@@ -139,60 +131,6 @@ template <typename T> __device__ T entry_of(const forest_graph &g, const T *valu
     const int64_t k = forest_find(g.columns, g.begin[v], g.end[v], u);
     return value_of(values, k < 0 ? k : forest_place_at(&g, g.there, k));
 }
-
-template <typename T> struct extract {
-    forest_graph g;
-    forest_view p;
-    const T *values;
-    T *a, *b, *c;
-    bool adjusts; /* weights of the forest's edges: times omega */
-    real_of<T> omega;
-    const forest_counts *counts;
-
-    /** Where row v has columns x and y; -1: nowhere. A short row is read once, with loads on their way together. */
-    __device__ void find_both(int32_t v, int32_t x, int32_t y, int64_t *at_x, int64_t *at_y) const
-    {
-        constexpr int AT_ONCE = 4, SHORT = 32;
-        const int64_t begin = g.begin[v], end = g.end[v];
-        *at_x = *at_y = -1;
-        if (end - begin > SHORT) {
-            *at_x = forest_find(g.columns, begin, end, x);
-            *at_y = forest_find(g.columns, begin, end, y);
-            return;
-        }
-        for (int64_t k = begin; k < end; k += AT_ONCE) {
-            int32_t u[AT_ONCE];
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) u[j] = k + j < end ? g.columns[k + j] : -2;
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
-                if (u[j] == x) *at_x = k + j;
-                if (u[j] == y) *at_y = k + j;
-            }
-        }
-    }
-    __device__ void operator()(int64_t i) const
-    {
-        const int32_t v = p.permutation[i], one = forest_neighbour(&p, v, 0), two = forest_neighbour(&p, v, 1);
-        const int32_t before = i > 0 ? p.permutation[i - 1] : -1, after = i + 1 < g.n ? p.permutation[i + 1] : -1;
-        const int64_t diagonal = forest_place_at(&g, g.diagonal, v);
-        /* on one path they are neighbours, and else they are not */
-        int64_t at_a = before == one || before == two ? before : -1, at_c = after == one || after == two ? after : -1;
-        find_both(v, (int32_t)at_a, (int32_t)at_c, &at_a, &at_c);
-        if (adjusts) {
-            real_of<T> *const weights = static_cast<real_of<T> *>(g.weights);
-            const int room = counts->has_candidates;
-            if (at_a >= 0) adjust(weights[at_a], omega);
-            if (at_c >= 0) adjust(weights[at_c], omega);
-            if (room) forest_purge_candidates(&p, room, v, g.end[v] - g.begin[v]);
-        }
-        at_a = at_a < 0 ? -1 : forest_place_at(&g, g.there, at_a);
-        at_c = at_c < 0 ? -1 : forest_place_at(&g, g.there, at_c);
-        a[i] = value_of(values, at_a);
-        b[i] = value_of(values, diagonal);
-        c[i] = value_of(values, at_c);
-    }
-};
 
 template <typename T> struct extract_blocks {
     forest_graph g;
@@ -308,21 +246,6 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
                   : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
-template <typename T>
-trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], const double *omega, void *stream)
-{
-    const extract<T> body = {f->graph,
-                             forest_view_of(f),
-                             static_cast<const T *>(values),
-                             static_cast<T *>(bands[0]),
-                             static_cast<T *>(bands[1]),
-                             static_cast<T *>(bands[2]),
-                             omega != nullptr,
-                             omega ? static_cast<real_of<T>>(*omega) : real_of<T>(1),
-                             f->counts};
-    return launch_each(f->graph.n, stream, body);
-}
-
 template <typename T> trine_status extract_pairs(trine_forest f, const void *values, void *const bands[3],
                                                  int32_t *permutation, void *stream)
 {
@@ -374,20 +297,6 @@ trine_status forest_cuda_scale(trine_forest f, double omega, void *stream)
     if (trine_dtype_is_single(f->dtype))
         return launch_each(p.vertices, stream, scale<float>{f->graph, p, (float)omega, f->counts});
     return launch_each(p.vertices, stream, scale<double>{f->graph, p, omega, f->counts});
-}
-
-trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], const double *omega,
-                                 void *stream)
-{
-    static constexpr decltype(&extract_bands<float>) table[] = {nullptr, extract_bands<float>, extract_bands<double>,
-                                                                extract_bands<complex_of<float>>,
-                                                                extract_bands<complex_of<double>>};
-    const device_scope scope(f->ctx);
-    if (omega && *omega != 0) {
-        const trine_status status = forest_cuda_forget_candidates(f, stream);
-        if (status) return status;
-    }
-    return table[f->dtype](f, values, bands, omega, stream);
 }
 
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
