@@ -425,11 +425,11 @@ template <typename T> void check_everything()
     CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
 }
 
-unsigned rows_of_blocks; /* that took more than a warp's table */
+unsigned rows_of_blocks, broad_rows; /* that took more than a warp's table; that take too long */
 
 /** Levels joined two by two into groups of so many have the patterns of the definition, whatever tables and room there
  *  are. */
-void check_patterns(int64_t n, int per_row, int levels)
+void check_patterns(int64_t n, int per_row, int levels, int64_t broad)
 {
     problem<double> P(n, per_row, levels, 0.5);
     const int n_levels = (int)P.level_starts.size();
@@ -442,7 +442,7 @@ void check_patterns(int64_t n, int per_row, int levels)
     merge_args a = {n,          P.own_offsets.data(), P.own_columns.data(), group.data(),  starts.data(),
                     nullptr,    rows.data(),          merged.data(),        pool.data(),   (int64_t)pool.size(),
                     &used,      found.data(),         list.data(),          longer.data(), &listed[0],
-                    &listed[1], table.data(),         {6, 10, 11}};
+                    &listed[1], table.data(),         {6, 10, 11},          broad};
     for (int l = 0; l < n_levels; l++) first_levels.push_back(l);
     emulator::launch(3, 64, [&] { begin_rows(a); });
     for (int l = 0; l < n_levels; l++) {
@@ -469,10 +469,15 @@ void check_patterns(int64_t n, int per_row, int levels)
             if (pairs[group[p]] < 0) continue;
             group_report &e = expected[pairs[group[p]]];
             e.entries += merged[p].all, e.longest = std::max(e.longest, merged[p].all);
+            int64_t in_group = 0;
+            for (int64_t k = P.own_offsets[p]; k < P.own_offsets[p + 1]; k++)
+                in_group += P.own_columns[k] >= starts[group[p] - 1];
+            e.too_long += in_group * merged[p].all > broad;
         }
         for (int q = 0; q < n_pairs; q++)
             CHECK(found[q].entries == expected[q].entries && found[q].longest == expected[q].longest &&
-                  !found[q].too_long && !found[q].left_out);
+                  found[q].too_long == expected[q].too_long && !found[q].left_out),
+                broad_rows += found[q].too_long;
         std::vector<int32_t> new_starts, new_levels;
         for (int g = 0; g < count; g++) {
             if (pairs[g] < 0) new_starts.push_back(starts[g]), new_levels.push_back(first_levels[g]), next++;
@@ -503,8 +508,9 @@ int main()
     check_packing();
     for (int64_t n : {1, 2, 31, 33, 120})
         for (int levels : {1, 2, 5, 1000})
-            for (int per_row : {1, 4}) check_patterns(n, per_row, levels);
-    CHECK(rows_of_blocks > 100);
+            for (int per_row : {1, 4})
+                for (int64_t broad : {20, 1000000}) check_patterns(n, per_row, levels, broad);
+    CHECK(rows_of_blocks > 100 && broad_rows > 100);
     puts("patterns of groups are right");
     check_everything<float>();
     check_everything<double>();

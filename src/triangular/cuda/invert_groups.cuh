@@ -58,6 +58,26 @@ __device__ inline int64_t place_of(const int32_t *columns, int64_t first, int64_
     return first;
 }
 
+/** Entries *first .. *end - 1 of ascending columns become those between the columns least and most, by a warp: 32 places
+ *  are looked at in a step, for either end at once. */
+__device__ inline void narrow_by_warp(const int32_t *columns, int32_t least, int32_t most, int64_t *first, int64_t *end)
+{
+    const int lane = threadIdx.x % 32;
+    int64_t low = *first, low_end = *end, high = *first, high_end = *end;
+    while (low < low_end || high < high_end) { /* what is before is smaller, what is from the end on is not */
+        const int64_t step = (low_end - low + 31) / 32, high_step = (high_end - high + 31) / 32,
+                      at = low + (lane + 1) * step - 1, high_at = high + (lane + 1) * high_step - 1;
+        const bool is_less = low < low_end && at < low_end && columns[at] < least,
+                   is_no_more = high < high_end && high_at < high_end && columns[high_at] <= most;
+        const int64_t count = __popc(__ballot_sync(~0u, is_less)),
+                      high_count = __popc(__ballot_sync(~0u, is_no_more)), next = low + (count + 1) * step - 1,
+                      high_next = high + (high_count + 1) * high_step - 1;
+        if (low < low_end) low += count * step, low_end = next < low_end ? next : low_end;
+        if (high < high_end) high += high_count * high_step, high_end = high_next < high_end ? high_next : high_end;
+    }
+    *first = low, *end = high;
+}
+
 /** Until the values of row c are there. */
 template <typename T> __device__ inline void wait_for_row(const invert_args<T> &a, int32_t c)
 {
@@ -177,7 +197,7 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
             if (number++ % teams != team) continue;
             const T factor = a.own_values[k0 + from];
             int64_t i = a.offsets[c], last = a.offsets[c + 1];
-            if (!whole) i = place_of(a.columns, i, last, least), last = place_of(a.columns, i, last, largest + 1);
+            if (!whole) narrow_by_warp(a.columns, least, largest, &i, &last);
             i += in_team;
             for (bool there = false; i < last; i += AHEAD * team_size) {
                 T value[AHEAD];

@@ -34,12 +34,14 @@ struct merge_args {
     unsigned *listed, *n_longer;
     int32_t *tables;                     /* in global memory: one a block, all bits set */
     int bits[3];                         /* of a slot's number in a table: of warps, of blocks, in global memory */
+    int64_t broad;                       /* beyond this a row takes too long: see BROAD_ROW */
 };
 
 /* Bits, at most: of a table of a warp and of one of a block in shared memory, and in global memory. */
 constexpr int WARP_BITS = 9, BLOCK_BITS = 13, LARGE_BITS = 16;
 constexpr int MERGE_THREADS = 256;
-constexpr int64_t BROAD_ROW = INT64_C(1) << 24; /* entries of its own times those of the inverse */
+/* Entries of a row's own that are in its group times those of its inverse: numeric looks up so many values. */
+constexpr int64_t BROAD_ROW = INT64_C(3) << 19;
 
 /** So many columns a table takes. Every warp may be 32 ahead of what it has seen. */
 __device__ constexpr int columns_of_table(int slots) { return slots / 4 * 3 - 32; }
@@ -92,7 +94,7 @@ template <int WARPS> __device__ inline void sync_team()
 
 /** What the warps of a row share. */
 struct team_counts {
-    int x, b, at_x, at_b;
+    int x, b, at_x, at_b, in_group;
     unsigned long long place;
 };
 
@@ -135,8 +137,15 @@ __device__ bool merge_row(const merge_args &a, int64_t p, int32_t q, int32_t *ta
     }
     sync_team<WARPS>();
     const int x = counts->x, b = counts->b, of_group = old.all - old.of_x, all = x + b + of_group;
+    const int64_t own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     /* whoever saw too many columns, they are still there */
     fits = old.of_x <= most && x + b <= most;
+    if (fits && (own_end - own) * all > a.broad) { /* of the same value in all threads */
+        int in_group = 0;
+        for (int64_t k = own + 32 * warp + lane; k < own_end; k += 32 * WARPS) in_group += a.own_columns[k] >= start;
+        if (in_group) atomicAdd(&counts->in_group, in_group);
+        sync_team<WARPS>();
+    }
     if (warp == 0 && lane == 0 && fits) {
         group_report *const found = &a.found[q];
         counts->place = atomicAdd(a.used, (unsigned long long)all);
@@ -145,7 +154,7 @@ __device__ bool merge_row(const merge_args &a, int64_t p, int32_t q, int32_t *ta
         atomicAdd(&found->entries, (unsigned long long)all);
         if (all > found->longest) atomicMax(&found->longest, all);
         if (!has_room) atomicAdd(&found->left_out, 1u);
-        if ((a.own_offsets[p + 1] - a.own_offsets[p]) * all > BROAD_ROW) atomicAdd(&found->too_long, 1u);
+        if (counts->in_group * (int64_t)all > a.broad) atomicAdd(&found->too_long, 1u);
     }
     sync_team<WARPS>();
     const int64_t place = (int64_t)counts->place;

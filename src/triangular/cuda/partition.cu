@@ -143,6 +143,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     m->a.n = n, m->a.own_offsets = m->d->offsets, m->a.own_columns = m->d->columns;
     m->a.n_longer = m->a.listed + 1;
     m->a.bits[0] = WARP_BITS, m->a.bits[1] = BLOCK_BITS, m->a.bits[2] = LARGE_BITS;
+    m->a.broad = BROAD_ROW;
     m->a.group = m->group, m->a.starts = m->starts_there, m->a.pairs = m->pairs_there;
     /* larger ones cost time, but to get one costs more than most rounds */
     m->a.room = 3 * (m->d->nnz + n);
