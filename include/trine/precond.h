@@ -139,7 +139,8 @@ TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space spa
                                              trine_reuse reuse, const trine_exec *exec);
 /** TRINE_ERR_SINGULAR (IC0: TRINE_ERR_NOT_DEFINITE) with the row of the first zero pivot of the last numeric,
  *  TRINE_ERR_ARGUMENT with the row of a NaN or Inf in its values. Zero pivots of ALG_TRI_BLOCK are not seen on a GPU.
- *  Synchronizes. TRINE_ERR_STATE before numeric. */
+ *  Synchronizes. TRINE_ERR_STATE before numeric. Of ILU0, ILUK, ILUT and IC0 the triangular plans are checked as well,
+ *  which settles whether solves by inverses take a step of refinement (triangular.h; TRINE_ERR_MEMORY). */
 TRINE_API trine_status trine_precond_check(trine_precond plan, const trine_exec *exec);
 
 /** One more application in flight, of up to nrhs vectors; as trine_tridiagonal_work. */
