@@ -425,6 +425,18 @@ template <typename T> void check_everything()
     CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
 }
 
+/** Rows of several parts, whose rows needed have all columns of a part, or some, or none. */
+template <typename T> void check_long_rows()
+{
+    problem<T> P(2 * PART_OF_ROW<T> + 100, 4, 2 * PART_OF_ROW<T> - 100, 0.1);
+    growth_report report;
+    int64_t longest = 0;
+    for (int64_t p = 0; p < P.n; p++) longest = std::max(longest, P.offsets[p + 1] - P.offsets[p]);
+    CHECK(longest > PART_OF_ROW<T>);
+    invert(P, false, 1e300, &report, 100);
+    check_inverses(P, false);
+}
+
 unsigned rows_of_blocks, broad_rows; /* that took more than a warp's table; that take too long */
 
 /** Levels joined two by two into groups of so many have the patterns of the definition, whatever tables and room there
@@ -434,7 +446,7 @@ void check_patterns(int64_t n, int per_row, int levels, int64_t broad)
     problem<double> P(n, per_row, levels, 0.5);
     const int n_levels = (int)P.level_starts.size();
     std::vector<int32_t> group = P.level_of, starts = P.level_starts, first_levels, pairs, renumber, list(n), longer(n),
-                         pool(1000000), table(2048, -1);
+                         pool(2000000), table(2048, -1);
     std::vector<row_place> rows(n), merged(n);
     std::vector<group_report> found(n_levels);
     unsigned long long used = P.own_columns.size() + n;
@@ -510,8 +522,11 @@ int main()
         for (int levels : {1, 2, 5, 1000})
             for (int per_row : {1, 4})
                 for (int64_t broad : {20, 1000000}) check_patterns(n, per_row, levels, broad);
+    check_patterns(500, 6, 1000, 1000000); /* rows that bring many columns */
     CHECK(rows_of_blocks > 100 && broad_rows > 100);
     puts("patterns of groups are right");
+    check_long_rows<double>();
+    check_long_rows<complex_of<double>>();
     check_everything<float>();
     check_everything<double>();
     check_everything<complex_of<float>>();

@@ -198,6 +198,21 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
             const T factor = a.own_values[k0 + from];
             int64_t i = a.offsets[c], last = a.offsets[c + 1];
             if (!whole) narrow_by_warp(a.columns, least, largest, &i, &last);
+            if (last - i == count) { /* row p has all columns of row c, and so these are the same */
+                wait_for_row(args, c);
+                for (int at = in_team; at < count; at += AHEAD * team_size) {
+                    T value[AHEAD];
+#pragma unroll
+                    for (int u = 0; u < AHEAD; u++)
+                        if (at + u * team_size < count) value[u] = a.values[i + at + u * team_size];
+#pragma unroll
+                    for (int u = 0; u < AHEAD; u++)
+                        if (at + u * team_size < count)
+                            sums[at + u * team_size] = sums[at + u * team_size] - factor * value[u];
+                }
+                __syncwarp();
+                continue;
+            }
             i += in_team;
             for (bool there = false; i < last; i += AHEAD * team_size) {
                 T value[AHEAD];
