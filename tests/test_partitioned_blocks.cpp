@@ -186,7 +186,8 @@ template <typename T> struct problem {
 };
 
 /** heavy: rows with more work, own entries times all, are for blocks. */
-template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy)
+template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy,
+                                  int32_t widest = MOST_WIDTH)
 {
     *report = {};
     std::vector<invert_task> tasks;
@@ -206,7 +207,7 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
         }
     unsigned ticket = 0;
     const invert_args<T> a = {P.arrays(unit),        sorted.data(), tasks.data(),
-                              (int64_t)tasks.size(), &ticket,       P.finished.data()};
+                              (int64_t)tasks.size(), &ticket,       P.finished.data(), widest};
     for (unsigned &f : P.finished) f = 99;
     emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
     emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });
@@ -433,8 +434,11 @@ template <typename T> void check_long_rows()
     int64_t longest = 0;
     for (int64_t p = 0; p < P.n; p++) longest = std::max(longest, P.offsets[p + 1] - P.offsets[p]);
     CHECK(longest > PART_OF_ROW<T>);
-    invert(P, false, 1e300, &report, 100);
-    check_inverses(P, false);
+    for (int32_t widest : {MOST_WIDTH, PART_OF_ROW<T> + 20, 0}) { /* bits, some of both, hash tables */
+        std::fill(P.values.begin(), P.values.end(), T{});
+        invert(P, false, 1e300, &report, 100, widest);
+        check_inverses(P, false);
+    }
 }
 
 unsigned rows_of_blocks, broad_rows; /* that took more than a warp's table; that take too long */

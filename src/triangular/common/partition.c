@@ -133,7 +133,7 @@ static int64_t longest_row(const struct partition *part, int64_t first, int64_t 
  *  row of as many entries as its own is added. Such a row begins a group. */
 static bool has_broad_row(const struct maker *m, int64_t start, int64_t first, int64_t end)
 {
-    static const int64_t most = INT64_C(3) << 19; /* as BROAD_ROW in cuda/merge_groups.cuh */
+    static const int64_t most = INT64_C(1) << 20; /* as BROAD_ROW in cuda/merge_groups.cuh */
     const struct gather_form *t = m->t;
     const int64_t *own = t->offsets, *all = m->out->offsets;
     for (int64_t p = first; p < end; p++) {

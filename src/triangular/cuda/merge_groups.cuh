@@ -41,7 +41,7 @@ struct merge_args {
 constexpr int WARP_BITS = 9, BLOCK_BITS = 13, LARGE_BITS = 16;
 constexpr int MERGE_THREADS = 256;
 /* Entries of a row's own that are in its group times those of its inverse: numeric looks up so many values. */
-constexpr int64_t BROAD_ROW = INT64_C(3) << 19;
+constexpr int64_t BROAD_ROW = INT64_C(1) << 20;
 
 /** So many columns a table takes. Every warp may be 32 ahead of what it has seen. */
 __device__ constexpr int columns_of_table(int slots) { return slots / 4 * 3 - 32; }

@@ -13,8 +13,10 @@
 namespace {
 
 constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
-constexpr int64_t HEAVY = 32; /* own entries times those of the inverse: rows with more have a block, */
-constexpr int64_t ROWS_OF_HEAVY = 1000; /* where so many rows at most are made at once; more of more */
+constexpr int64_t HEAVY = 32; /* own entries times those of the inverse: rows with more have a block */
+/* More work makes a row heavy where more rows than MANY_ROWS, which keep all warps busy, are made at once: HEAVY of so
+ * many, more of more. */
+constexpr int64_t MANY_ROWS = 4000, ROWS_OF_HEAVY = 300;
 constexpr int64_t FIRST_ROOM = INT64_C(1) << 23; /* columns: of the first pool, unless the limit of memory is less */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
@@ -479,8 +481,7 @@ __global__ void make_invert_tasks(const order_args a, const uint32_t *keys, cons
     }
 }
 
-/** How much work makes a row one for a block, for rows of every depth in their groups: with rows of few entries by the
- *  thousand, a warp each is enough to keep the device busy. heavy: n_levels numbers. */
+/** How much work makes a row one for a block, for rows of every depth in their groups. heavy: n_levels numbers. */
 void find_heavy(const maker *m, const int64_t *levels, int32_t *heavy)
 {
     for (int64_t l = 0; l < m->n_levels; l++) heavy[l] = 0;
@@ -489,7 +490,7 @@ void find_heavy(const maker *m, const int64_t *levels, int32_t *heavy)
              l++)
             heavy[l - first] += (int32_t)(levels[l + 1] - levels[l]);
     for (int64_t l = 0; l < m->n_levels; l++)
-        heavy[l] = heavy[l] > ROWS_OF_HEAVY ? (int32_t)(HEAVY * heavy[l] / ROWS_OF_HEAVY) : HEAVY;
+        heavy[l] = heavy[l] > MANY_ROWS ? (int32_t)(HEAVY * heavy[l] / ROWS_OF_HEAVY) : HEAVY;
 }
 
 int64_t part_of(trine_dtype dtype) { return 4096 / (int64_t)trine_dtype_size(dtype); }
