@@ -426,7 +426,8 @@ template <typename T> void check_everything()
     CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
 }
 
-/** Rows of several parts, whose rows needed have all columns of a part, or some, or none. */
+/** Rows of several parts, whose rows needed have all columns of a part, or some, or none; solves take their values in
+ *  several batches. */
 template <typename T> void check_long_rows()
 {
     problem<T> P(2 * PART_OF_ROW<T> + 100, 4, 2 * PART_OF_ROW<T> - 100, 0.1);
@@ -439,6 +440,7 @@ template <typename T> void check_long_rows()
         invert(P, false, 1e300, &report, 100, widest);
         check_inverses(P, false);
     }
+    for (int64_t nrhs : {1, 3}) check_solve(P, false, true, nrhs, 1, 100, false);
 }
 
 unsigned rows_of_blocks, broad_rows; /* that took more than a warp's table; that take too long */
@@ -529,7 +531,6 @@ int main()
     check_patterns(500, 6, 1000, 1000000); /* rows that bring many columns */
     CHECK(rows_of_blocks > 100 && broad_rows > 100);
     puts("patterns of groups are right");
-    check_long_rows<double>();
     check_long_rows<complex_of<double>>();
     check_everything<float>();
     check_everything<double>();
