@@ -270,7 +270,8 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
 
 /** All rows of all groups. Blocks take tasks by tickets, so that what a task waits for is finished or in a running
  *  block. */
-template <typename T> __global__ void __launch_bounds__(INVERT_THREADS, sizeof(T) == 16 ? 4 : 5) invert_groups(const invert_args<T> a)
+template <typename T> __global__ void __launch_bounds__(INVERT_THREADS, sizeof(T) == 16 ? 4 : 5)
+    invert_groups(const invert_args<T> a)
 {
     __shared__ part_of_row<T> shared;
     __shared__ unsigned ticket[2];
