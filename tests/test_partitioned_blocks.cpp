@@ -186,7 +186,8 @@ template <typename T> struct problem {
 };
 
 /** heavy: rows with more work, own entries times all, are for blocks. */
-template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy)
+template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy,
+                                  int32_t widest = MOST_WIDTH)
 {
     *report = {};
     std::vector<invert_task> tasks;
@@ -206,7 +207,7 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
         }
     unsigned ticket = 0;
     const invert_args<T> a = {P.arrays(unit),        sorted.data(), tasks.data(),
-                              (int64_t)tasks.size(), &ticket,       P.finished.data()};
+                              (int64_t)tasks.size(), &ticket,       P.finished.data(), widest};
     for (unsigned &f : P.finished) f = 99;
     emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
     emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });
@@ -425,16 +426,33 @@ template <typename T> void check_everything()
     CHECK(P.solved[7].first < 0 && report.most == __double_as_longlong(INFINITY));
 }
 
-unsigned rows_of_blocks; /* that took more than a warp's table */
+/** Rows of several parts, whose rows needed have all columns of a part, or some, or none; solves take their values in
+ *  several batches. */
+template <typename T> void check_long_rows()
+{
+    problem<T> P(2 * PART_OF_ROW<T> + 100, 4, 2 * PART_OF_ROW<T> - 100, 0.1);
+    growth_report report;
+    int64_t longest = 0;
+    for (int64_t p = 0; p < P.n; p++) longest = std::max(longest, P.offsets[p + 1] - P.offsets[p]);
+    CHECK(longest > PART_OF_ROW<T>);
+    for (int32_t widest : {MOST_WIDTH, PART_OF_ROW<T> + 20, 0}) { /* bits, some of both, hash tables */
+        std::fill(P.values.begin(), P.values.end(), T{});
+        invert(P, false, 1e300, &report, 100, widest);
+        check_inverses(P, false);
+    }
+    for (int64_t nrhs : {1, 3}) check_solve(P, false, true, nrhs, 1, 100, false);
+}
+
+unsigned rows_of_blocks, broad_rows; /* that took more than a warp's table; that take too long */
 
 /** Levels joined two by two into groups of so many have the patterns of the definition, whatever tables and room there
  *  are. */
-void check_patterns(int64_t n, int per_row, int levels)
+void check_patterns(int64_t n, int per_row, int levels, int64_t broad)
 {
     problem<double> P(n, per_row, levels, 0.5);
     const int n_levels = (int)P.level_starts.size();
     std::vector<int32_t> group = P.level_of, starts = P.level_starts, first_levels, pairs, renumber, list(n), longer(n),
-                         pool(1000000), table(2048, -1);
+                         pool(2000000), table(2048, -1);
     std::vector<row_place> rows(n), merged(n);
     std::vector<group_report> found(n_levels);
     unsigned long long used = P.own_columns.size() + n;
@@ -442,7 +460,7 @@ void check_patterns(int64_t n, int per_row, int levels)
     merge_args a = {n,          P.own_offsets.data(), P.own_columns.data(), group.data(),  starts.data(),
                     nullptr,    rows.data(),          merged.data(),        pool.data(),   (int64_t)pool.size(),
                     &used,      found.data(),         list.data(),          longer.data(), &listed[0],
-                    &listed[1], table.data(),         {6, 10, 11}};
+                    &listed[1], table.data(),         {6, 10, 11},          broad};
     for (int l = 0; l < n_levels; l++) first_levels.push_back(l);
     emulator::launch(3, 64, [&] { begin_rows(a); });
     for (int l = 0; l < n_levels; l++) {
@@ -469,10 +487,15 @@ void check_patterns(int64_t n, int per_row, int levels)
             if (pairs[group[p]] < 0) continue;
             group_report &e = expected[pairs[group[p]]];
             e.entries += merged[p].all, e.longest = std::max(e.longest, merged[p].all);
+            int64_t in_group = 0;
+            for (int64_t k = P.own_offsets[p]; k < P.own_offsets[p + 1]; k++)
+                in_group += P.own_columns[k] >= starts[group[p] - 1];
+            e.too_long += in_group * merged[p].all > broad;
         }
         for (int q = 0; q < n_pairs; q++)
             CHECK(found[q].entries == expected[q].entries && found[q].longest == expected[q].longest &&
-                  !found[q].too_long && !found[q].left_out);
+                  found[q].too_long == expected[q].too_long && !found[q].left_out),
+                broad_rows += found[q].too_long;
         std::vector<int32_t> new_starts, new_levels;
         for (int g = 0; g < count; g++) {
             if (pairs[g] < 0) new_starts.push_back(starts[g]), new_levels.push_back(first_levels[g]), next++;
@@ -503,9 +526,12 @@ int main()
     check_packing();
     for (int64_t n : {1, 2, 31, 33, 120})
         for (int levels : {1, 2, 5, 1000})
-            for (int per_row : {1, 4}) check_patterns(n, per_row, levels);
-    CHECK(rows_of_blocks > 100);
+            for (int per_row : {1, 4})
+                for (int64_t broad : {20, 1000000}) check_patterns(n, per_row, levels, broad);
+    check_patterns(500, 6, 1000, 1000000); /* rows that bring many columns */
+    CHECK(rows_of_blocks > 100 && broad_rows > 100);
     puts("patterns of groups are right");
+    check_long_rows<complex_of<double>>();
     check_everything<float>();
     check_everything<double>();
     check_everything<complex_of<float>>();

@@ -390,6 +390,45 @@ static void structures_are_solved_in_groups_of_any_size(void **state)
         }
 }
 
+/** As exact factors end: narrow levels, and then rows that need all of the last ones, and a few before these. */
+enum { LAST = 1401 };
+static int64_t dense_end(int64_t i, int64_t k, int64_t n)
+{
+    const int64_t first = n - LAST, of_last = i - first;
+    if (of_last < 0) return k < 2 && i > 30 * k ? i - 1 - 30 * k : -1;
+    return k < of_last ? first + k : k < of_last + 3 ? (37 * i + 101 * (k - of_last)) % first : -1;
+}
+
+static void last_rows_of_factors_share_steps(void **state)
+{
+    (void)state;
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        if (!test_is_to_do()) continue;
+        struct problem P = make_rows(LAST + 304, LAST + 3, dense_end);
+        for (int64_t i = 0; i < P.n; i++) /* of two precisions inverses grow, of two they do not */
+            for (int64_t k = P.offsets[i]; k < P.offsets[i + 1]; k++)
+                if (t % 2 == 0 && P.indices[k] != i) P.values[k] /= 64;
+        struct fixture f = open_problem(P, t, false);
+        const int64_t entry = 4 + (int64_t)trine_dtype_size(t);
+        for (int limited = 0; limited < 2; limited++) {
+            const trine_transpose op = limited ? TRINE_H : TRINE_T;
+            set_plan(&f, (trine_triangular_options){
+                             .method = TRINE_TRI_PARTITIONED_INVERSE,
+                             .ops = TRINE_N | op,
+                             .max_nrhs = 3,
+                             .partition.memory = limited ? (f.P.nnz + f.P.nnz / 8) * entry : 0});
+            const trine_triangular_info info = info_of(&f);
+            /* more than one group, since rows of all levels at once would take numeric too long */
+            assert_true(info.levels >= LAST && info.steps > 1 && info.steps < info.levels / 5);
+            assert_true((t % 2 != 0) == (info.substituted_rows > 0));
+            assert_true(!limited || info.entries <= f.P.nnz + f.P.nnz / 8);
+            solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, true, 1, true);
+            solve_and_check(&f, op, 3, TRINE_ROWMAJOR, false, 1, true);
+        }
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +441,7 @@ int main(void)
         cmocka_unit_test(refinement_mends_small_components),
         cmocka_unit_test(new_values_leave_nothing_of_the_old_ones),
         cmocka_unit_test(structures_are_solved_in_groups_of_any_size),
+        cmocka_unit_test(last_rows_of_factors_share_steps),
     };
     return TEST_MAIN(tests);
 }

@@ -137,9 +137,9 @@ TRINE_API trine_status trine_precond_memory(trine_context ctx, trine_matrix A, c
  *  TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);
-/** TRINE_ERR_SINGULAR (IC0: TRINE_ERR_NOT_DEFINITE) with the row of the first zero pivot of the last numeric,
- *  TRINE_ERR_ARGUMENT with the row of a NaN or Inf in its values. Zero pivots of ALG_TRI_BLOCK are not seen on a GPU.
- *  Synchronizes. TRINE_ERR_STATE before numeric. */
+/** TRINE_ERR_SINGULAR (IC0: _NOT_DEFINITE) with the row of the first zero pivot of the last numeric, TRINE_ERR_ARGUMENT
+ *  of a NaN or Inf in its values. Zero pivots of ALG_TRI_BLOCK are not seen on a GPU. Checks the triangular plans of
+ *  factors as well (triangular.h; TRINE_ERR_MEMORY). Synchronizes. TRINE_ERR_STATE before numeric. */
 TRINE_API trine_status trine_precond_check(trine_precond plan, const trine_exec *exec);
 
 /** One more application in flight, of up to nrhs vectors; as trine_tridiagonal_work. */

@@ -287,6 +287,19 @@ done:
     return status;
 }
 
+/** Triangular plans may solve by inverses: whether their errors need a step of refinement, and whether too many rows
+ *  lose digits, their checks find out. */
+static trine_status check(trine_precond p, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct ilu_state *s = p->state;
+    const trine_exec exec = {.stream = stream};
+    for (int side = 0; side < SIDES; side++)
+        if (s->solves[side]) TRY(trine_triangular_check(s->solves[side], &exec));
+done:
+    return status;
+}
+
 /* -------------------------------------------------------------------- works */
 
 static size_t scratch_bytes(trine_precond p, int64_t nrhs)
@@ -486,6 +499,7 @@ const struct precond_method precond_ilu = {.ops = TRINE_N | TRINE_T | TRINE_H,
                                            .analyse = analyse,
                                            .numeric = numeric,
                                            .numeric_on_device = numeric_on_device,
+                                           .check = check,
                                            .apply = apply,
                                            .scratch_bytes = scratch_bytes,
                                            .work_begin = work_begin,

@@ -44,7 +44,7 @@ static const struct device_costs table[] = {
 /* Beside an entry and its column: offsets, order, right-hand side and solution of a row, all read or written once; and
  * of every further right-hand side an operand for each entry, and a row's own numbers. */
 enum { ROW_BYTES = 32, NUMBERS_OF_A_ROW = 3 };
-enum { LEVELS_OF_A_STEP = 32, SHORT_ROW = 16, TIMES_THE_ENTRIES = 2 }; /* of costs_least_inverse */
+enum { LEVELS_OF_A_STEP = 32, TIMES_THE_ENTRIES = 2 }; /* of costs_least_inverse */
 enum { LONG_ROW = 128 }; /* of long_step */
 
 const struct device_costs *triangular_costs_of(trine_triangular plan)
@@ -101,10 +101,8 @@ void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, tr
 
 struct inverse_extent costs_least_inverse(int64_t n, int64_t nnz, int64_t levels)
 {
-    const int64_t length = n ? nnz / n : 0,
-                  of_a_step = LEVELS_OF_A_STEP * SHORT_ROW / (length > SHORT_ROW ? length : SHORT_ROW),
-                  most = of_a_step > 1 ? of_a_step : 1;
-    return (struct inverse_extent){n, nnz, levels, (levels + most - 1) / most, TIMES_THE_ENTRIES * nnz};
+    return (struct inverse_extent){n, nnz, levels, (levels + LEVELS_OF_A_STEP - 1) / LEVELS_OF_A_STEP,
+                                   TIMES_THE_ENTRIES * nnz};
 }
 
 double costs_of_next_entry(trine_triangular plan)

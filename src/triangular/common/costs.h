@@ -45,8 +45,8 @@ struct inverse_extent { int64_t n, nnz, levels, steps, entries; /* nnz, entries:
 double costs_of_waiting(trine_triangular plan, bool chains, int64_t nnz, int64_t levels);
 /** Adds one side to a prediction. */
 void costs_add_inverse(trine_triangular plan, const struct inverse_extent *e, trine_triangular_prediction *p);
-/** The least that a side may cost: nobody has seen a group of 32 levels with less than twice the entries, and groups of
- *  exact factors, whose rows are long, have fewer levels. */
+/** The least that a side may cost: nobody has seen a group of 32 levels with less than twice the entries, but for exact
+ *  factors, which hardly fill: there that is nearly what it costs. */
 struct inverse_extent costs_least_inverse(int64_t n, int64_t nnz, int64_t levels);
 /** Seconds of one more entry of the inverses, of all that have their solves: with its part of analysis and numeric, if
  *  the plan says how many solves these are. */

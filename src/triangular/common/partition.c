@@ -129,14 +129,20 @@ static int64_t longest_row(const struct partition *part, int64_t first, int64_t 
     return longest;
 }
 
-/** Is there a row with so many entries of its own, and in the inverse, that the values of that take too long? For
- *  every entry the row's own ones are looked through. Such a row begins a group. */
-static bool has_broad_row(const struct maker *m, int64_t first, int64_t end)
+/** Is there a row whose values take too long? For every entry of its own in the group, whose first row is `start`, a
+ *  row of as many entries as its own is added. Such a row begins a group. */
+static bool has_broad_row(const struct maker *m, int64_t start, int64_t first, int64_t end)
 {
-    static const int64_t most = INT64_C(1) << 24;
-    const int64_t *own = m->t->offsets, *all = m->out->offsets;
-    for (int64_t p = first; p < end; p++)
-        if ((own[p + 1] - own[p]) * (all[p + 1] - all[p]) > most) return true;
+    static const int64_t most = INT64_C(1) << 20; /* as BROAD_ROW in cuda/merge_groups.cuh */
+    const struct gather_form *t = m->t;
+    const int64_t *own = t->offsets, *all = m->out->offsets;
+    for (int64_t p = first; p < end; p++) {
+        const int64_t entries = all[p + 1] - all[p];
+        int64_t in_group = 0;
+        if ((own[p + 1] - own[p]) * entries <= most) continue;
+        for (int64_t k = own[p]; k < own[p + 1]; k++) in_group += t->columns[k] >= start;
+        if (in_group * entries > most) return true;
+    }
     return false;
 }
 
@@ -187,7 +193,7 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
             const double most = costs->levels ? share : (double)own + spent / (double)depth;
             fits = !costs->levels || depth < costs->levels;
             if (fits) TRY(add_rows(m, start, first, end, (int64_t)(most < share ? most : share), &fits));
-            fits = fits && !has_broad_row(m, first, end);
+            fits = fits && !has_broad_row(m, start, first, end);
         }
         if (depth && fits) {
             const int64_t longer = longest_row(out, first, end, longest);

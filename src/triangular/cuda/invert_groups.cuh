@@ -18,7 +18,9 @@ template <typename T> struct invert_args {
     const invert_task *tasks;
     int64_t n_tasks;
     unsigned *ticket, *finished;         /* parts of every row that have their values; both start at zero */
+    int32_t widest;                      /* parts that are wider have hash tables: MOST_WIDTH, or less */
 };
+constexpr int32_t MOST_WIDTH = INT32_MAX;
 
 /** Parts of a row of so many entries. */
 __host__ __device__ constexpr int64_t parts_of_row(int64_t entries, int64_t part)
@@ -56,6 +58,26 @@ __device__ inline int64_t place_of(const int32_t *columns, int64_t first, int64_
         else end = half;
     }
     return first;
+}
+
+/** Entries *first .. *end - 1 of ascending columns become those between columns least and most, by a warp: 32 places
+ *  are looked at in a step, for either end at once. */
+__device__ inline void narrow_by_warp(const int32_t *columns, int32_t least, int32_t most, int64_t *first, int64_t *end)
+{
+    const int lane = threadIdx.x % 32;
+    int64_t low = *first, low_end = *end, high = *first, high_end = *end;
+    while (low < low_end || high < high_end) { /* what is before is smaller, what is from the end on is not */
+        const int64_t step = (low_end - low + 31) / 32, high_step = (high_end - high + 31) / 32,
+                      at = low + (lane + 1) * step - 1, high_at = high + (lane + 1) * high_step - 1;
+        const bool is_less = low < low_end && at < low_end && columns[at] < least,
+                   is_no_more = high < high_end && high_at < high_end && columns[high_at] <= most;
+        const int64_t count = __popc(__ballot_sync(~0u, is_less)),
+                      high_count = __popc(__ballot_sync(~0u, is_no_more)), next = low + (count + 1) * step - 1,
+                      high_next = high + (high_count + 1) * high_step - 1;
+        if (low < low_end) low += count * step, low_end = next < low_end ? next : low_end;
+        if (high < high_end) high += high_count * high_step, high_end = high_next < high_end ? high_next : high_end;
+    }
+    *first = low, *end = high;
 }
 
 /** Until the values of row c are there. */
@@ -100,7 +122,8 @@ template <typename T> __device__ void invert_short_row(const invert_args<T> &arg
     }
 }
 
-/** What a block has of a part of a row: sums, several for each entry, and a table of the columns. */
+/** What a block has of a part of a row: sums, several for each entry, and where its columns are. Where the part is no
+ *  wider than that, keys are bits of columns, and places where each word of bits begins; or else a hash table. */
 template <typename T> struct part_of_row {
     static constexpr int ENTRIES = PART_OF_ROW<T>, SLOTS = 2 * ENTRIES;
     T sums[INVERT_WARPS][ENTRIES];
@@ -108,14 +131,26 @@ template <typename T> struct part_of_row {
     uint16_t places[SLOTS];
     int in_group;
 
+    /** A part from column least to column largest. */
+    __device__ static bool has_bits(int32_t least, int32_t largest, int32_t widest)
+    {
+        return largest - least < (widest < 32 * SLOTS ? widest : 32 * SLOTS);
+    }
     __device__ static unsigned slot_of(int32_t column)
     {
         constexpr int BITS = SLOTS == 2048 ? 11 : SLOTS == 1024 ? 10 : 9;
         static_assert(1 << BITS == SLOTS, "a power of two");
         return (unsigned)column * 2654435769u >> (32 - BITS);
     }
-    __device__ void put(int32_t column, int place)
+    /** before: the column before it, or -1. */
+    __device__ void put(bool bits, int32_t least, int32_t column, int32_t before, int place)
     {
+        if (bits) {
+            const int at = column - least;
+            atomicOr((unsigned *)&keys[at / 32], 1u << at % 32);
+            if (before < 0 || (before - least) / 32 != at / 32) places[at / 32] = (uint16_t)place;
+            return;
+        }
         for (unsigned s = slot_of(column);; s = (s + 1) % SLOTS)
             if (atomicCAS(&keys[s], -1, column) == -1) {
                 places[s] = (uint16_t)place;
@@ -123,8 +158,14 @@ template <typename T> struct part_of_row {
             }
     }
     /** -1: not in this part. */
-    __device__ int find(int32_t column) const
+    __device__ int find(bool bits, int32_t least, int32_t column) const
     {
+        if (bits) {
+            const unsigned at = (unsigned)column - (unsigned)least;
+            if (at >= 32u * SLOTS) return -1;
+            const unsigned word = (unsigned)keys[at / 32], bit = 1u << at % 32;
+            return word & bit ? places[at / 32] + __popc(word & (bit - 1)) : -1;
+        }
         for (unsigned s = slot_of(column);; s = (s + 1) % SLOTS) {
             if (keys[s] == column) return places[s];
             if (keys[s] == -1) return -1;
@@ -145,20 +186,22 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     const int count = (int)(end - first < ENTRIES ? end - first : ENTRIES);
     const bool whole = end - row <= ENTRIES;
     const int32_t start = a.columns[a.middle[p]];
-    for (int s = thread; s < part_of_row<T>::SLOTS; s += INVERT_THREADS) shared->keys[s] = -1;
+    const int32_t least = a.columns[first], largest = a.columns[first + count - 1];
+    const bool bits = part_of_row<T>::has_bits(least, largest, args.widest);
+    for (int s = thread; s < part_of_row<T>::SLOTS; s += INVERT_THREADS) shared->keys[s] = bits ? 0 : -1;
     if (thread == 0) shared->in_group = 0;
     __syncthreads();
     int in_group = 0;
     for (int64_t k = own + thread; k < own_end; k += INVERT_THREADS) in_group += a.own_columns[k] >= start;
     if (in_group) atomicAdd(&shared->in_group, in_group);
     for (int i = thread; i < count; i += INVERT_THREADS) {
-        shared->put(a.columns[first + i], i);
+        shared->put(bits, least, a.columns[first + i], i ? a.columns[first + i - 1] : -1, i);
         for (int w = 0; w < INVERT_WARPS; w++) shared->sums[w][i] = T{};
     }
     __syncthreads();
     in_group = shared->in_group;
     for (int64_t k = own + thread; k < own_end; k += INVERT_THREADS) {
-        const int at = a.own_columns[k] < start ? shared->find(a.own_columns[k]) : -1;
+        const int at = a.own_columns[k] < start ? shared->find(bits, least, a.own_columns[k]) : -1;
         if (at >= 0) shared->sums[0][at] = T{} - a.own_values[k];
     }
     if (thread == 0 && first + count == end) shared->sums[0][count - 1] = one_of<T>();
@@ -167,7 +210,6 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     const int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
     const int team = warp % teams, in_team = warp / teams * 32 + lane, team_size = INVERT_WARPS / teams * 32;
     T *const sums = shared->sums[team];
-    const int32_t least = a.columns[first], largest = a.columns[first + count - 1];
     int number = 0;
     for (int64_t k0 = own; k0 < own_end && in_group; k0 += 32) {
         const int32_t mine = k0 + lane < own_end ? a.own_columns[k0 + lane] : -1;
@@ -177,14 +219,29 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
             if (number++ % teams != team) continue;
             const T factor = a.own_values[k0 + from];
             int64_t i = a.offsets[c], last = a.offsets[c + 1];
-            if (!whole) i = place_of(a.columns, i, last, least), last = place_of(a.columns, i, last, largest + 1);
+            if (!whole) narrow_by_warp(a.columns, least, largest, &i, &last);
+            if (last - i == count) { /* row p has all columns of row c, and so these are the same */
+                wait_for_row(args, c);
+                for (int at = in_team; at < count; at += AHEAD * team_size) {
+                    T value[AHEAD];
+#pragma unroll
+                    for (int u = 0; u < AHEAD; u++)
+                        if (at + u * team_size < count) value[u] = a.values[i + at + u * team_size];
+#pragma unroll
+                    for (int u = 0; u < AHEAD; u++)
+                        if (at + u * team_size < count)
+                            sums[at + u * team_size] = sums[at + u * team_size] - factor * value[u];
+                }
+                __syncwarp();
+                continue;
+            }
             i += in_team;
             for (bool there = false; i < last; i += AHEAD * team_size) {
                 T value[AHEAD];
                 int at[AHEAD];
 #pragma unroll
                 for (int u = 0; u < AHEAD; u++) /* while the values may be missing */
-                    at[u] = i + u * team_size < last ? shared->find(a.columns[i + u * team_size]) : -1;
+                    at[u] = i + u * team_size < last ? shared->find(bits, least, a.columns[i + u * team_size]) : -1;
                 if (!there) wait_for_row(args, c);
                 there = true;
 #pragma unroll
@@ -213,7 +270,8 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
 
 /** All rows of all groups. Blocks take tasks by tickets, so that what a task waits for is finished or in a running
  *  block. */
-template <typename T> __global__ void __launch_bounds__(INVERT_THREADS) invert_groups(const invert_args<T> a)
+template <typename T> __global__ void __launch_bounds__(INVERT_THREADS, sizeof(T) == 16 ? 4 : 5)
+    invert_groups(const invert_args<T> a)
 {
     __shared__ part_of_row<T> shared;
     __shared__ unsigned ticket[2];

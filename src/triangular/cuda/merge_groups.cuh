@@ -34,12 +34,14 @@ struct merge_args {
     unsigned *listed, *n_longer;
     int32_t *tables;                     /* in global memory: one a block, all bits set */
     int bits[3];                         /* of a slot's number in a table: of warps, of blocks, in global memory */
+    int64_t broad;                       /* beyond this a row takes too long: see BROAD_ROW */
 };
 
 /* Bits, at most: of a table of a warp and of one of a block in shared memory, and in global memory. */
 constexpr int WARP_BITS = 9, BLOCK_BITS = 13, LARGE_BITS = 16;
 constexpr int MERGE_THREADS = 256;
-constexpr int64_t BROAD_ROW = INT64_C(1) << 24; /* entries of its own times those of the inverse */
+/* Entries of a row's own that are in its group times those of its inverse: numeric looks up so many values. */
+constexpr int64_t BROAD_ROW = INT64_C(1) << 20;
 
 /** So many columns a table takes. Every warp may be 32 ahead of what it has seen. */
 __device__ constexpr int columns_of_table(int slots) { return slots / 4 * 3 - 32; }
@@ -92,9 +94,46 @@ template <int WARPS> __device__ inline void sync_team()
 
 /** What the warps of a row share. */
 struct team_counts {
-    int x, b, at_x, at_b;
+    int x, b, at_x, at_b, in_group, latest;
     unsigned long long place;
 };
+
+/** By all warps of a block together: the rows of the first group, the latest first, that bring so many columns that one
+ *  warp would take long for each; false: there is no room for them. */
+template <int WARPS> __device__ bool put_latest_rows(const merge_args &a, const row_place &old, int32_t start,
+                                                     int32_t *table, int bits, team_counts *counts)
+{
+    constexpr int MOST_ROWS = 8, MANY = 8 * 32;
+    const int thread = threadIdx.x % (32 * WARPS), lane = thread % 32, most = columns_of_table(1 << bits);
+    for (int row = 0; row < MOST_ROWS; row++) {
+        int32_t latest = -1;
+        for (int32_t k = thread; k < old.of_x; k += 32 * WARPS) {
+            const int32_t c = a.pool[old.place + k];
+            if (c >= start && c > latest && !has_column(table, bits, c)) latest = c;
+        }
+        latest = __reduce_max_sync(~0u, latest);
+        if (lane == 0 && latest >= 0) atomicMax(&counts->latest, latest);
+        __syncthreads();
+        latest = counts->latest;
+        if (latest < 0) return true;
+        const row_place needed = a.rows[latest];
+        if (needed.all < MANY) return true;
+        for (int32_t i0 = thread - lane; i0 < needed.all; i0 += 32 * WARPS) {
+            const int32_t column = i0 + lane < needed.all ? a.pool[needed.place + i0 + lane] : -1;
+            if (__shfl_sync(~0u, *(volatile int *)&counts->x + *(volatile int *)&counts->b, 0) > most) break;
+            const bool is_new = column >= 0 && put_column(table, bits, column);
+            const unsigned of_x = __ballot_sync(~0u, is_new && column < start),
+                           of_b = __ballot_sync(~0u, is_new && column >= start);
+            if (lane == 0 && of_x) atomicAdd(&counts->x, __popc(of_x));
+            if (lane == 0 && of_b) atomicAdd(&counts->b, __popc(of_b));
+        }
+        __syncthreads();
+        if (thread == 0) counts->latest = -1;
+        if (counts->x + counts->b > most) return false;
+        __syncthreads();
+    }
+    return true;
+}
 
 /** The pattern of row p in the pair q of its group and the one before, with WARPS warps and a table that is empty
  *  before and after; false: it takes a larger one.
@@ -107,8 +146,9 @@ __device__ bool merge_row(const merge_args &a, int64_t p, int32_t q, int32_t *ta
     const int32_t g = a.group[p], start = a.starts[g - 1];
     const row_place old = a.rows[p];
     bool fits = old.of_x <= most;
-    if (warp == 0 && lane == 0) *counts = {};
+    if (warp == 0 && lane == 0) *counts = {}, counts->latest = -1;
     sync_team<WARPS>();
+    if constexpr (WARPS > 1) fits = fits && put_latest_rows<WARPS>(a, old, start, table, bits, counts);
     for (int32_t k0 = 32 * warp; k0 < old.of_x && fits; k0 += 32 * WARPS) {
         const int32_t c = k0 + lane < old.of_x ? a.pool[old.place + k0 + lane] : -1;
         const unsigned added = __ballot_sync(~0u, c >= 0 && c < start && put_column(table, bits, c));
@@ -135,8 +175,15 @@ __device__ bool merge_row(const merge_args &a, int64_t p, int32_t q, int32_t *ta
     }
     sync_team<WARPS>();
     const int x = counts->x, b = counts->b, of_group = old.all - old.of_x, all = x + b + of_group;
+    const int64_t own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     /* whoever saw too many columns, they are still there */
     fits = old.of_x <= most && x + b <= most;
+    if (fits && (own_end - own) * all > a.broad) { /* of the same value in all threads */
+        int in_group = 0;
+        for (int64_t k = own + 32 * warp + lane; k < own_end; k += 32 * WARPS) in_group += a.own_columns[k] >= start;
+        if (in_group) atomicAdd(&counts->in_group, in_group);
+        sync_team<WARPS>();
+    }
     if (warp == 0 && lane == 0 && fits) {
         group_report *const found = &a.found[q];
         counts->place = atomicAdd(a.used, (unsigned long long)all);
@@ -145,7 +192,7 @@ __device__ bool merge_row(const merge_args &a, int64_t p, int32_t q, int32_t *ta
         atomicAdd(&found->entries, (unsigned long long)all);
         if (all > found->longest) atomicMax(&found->longest, all);
         if (!has_room) atomicAdd(&found->left_out, 1u);
-        if ((a.own_offsets[p + 1] - a.own_offsets[p]) * all > BROAD_ROW) atomicAdd(&found->too_long, 1u);
+        if (counts->in_group * (int64_t)all > a.broad) atomicAdd(&found->too_long, 1u);
     }
     sync_team<WARPS>();
     const int64_t place = (int64_t)counts->place;
@@ -190,7 +237,22 @@ __global__ void __launch_bounds__(MERGE_THREADS) merge_short_rows(const merge_ar
     }
 }
 
-/** Rows that were listed, a block each, with tables in shared memory; LARGE: in global memory. */
+/** Rows that were listed, a block each, with a table that is empty before and after; those that take a larger one are
+ *  listed in `longer`, or, without it, are too long. */
+__device__ inline void merge_listed_rows(const merge_args &a, int32_t *table, int bits, int32_t *longer,
+                                         unsigned *n_longer, team_counts *counts)
+{
+    for (unsigned i = blockIdx.x; i < *a.listed; i += gridDim.x) {
+        const int64_t p = a.list[i];
+        const int32_t q = a.pairs[a.group[p]];
+        const bool fits = merge_row<MERGE_THREADS / 32>(a, p, q, table, bits, counts);
+        if (fits || threadIdx.x) continue;
+        if (longer) longer[atomicAdd(n_longer, 1u)] = (int32_t)p;
+        else atomicAdd(&a.found[q].too_long, 1u);
+    }
+}
+
+/** With tables in shared memory; LARGE: in global memory. */
 template <bool LARGE> __global__ void __launch_bounds__(MERGE_THREADS) merge_long_rows(const merge_args a)
 {
     __shared__ int32_t own_table[LARGE ? 1 : 1 << BLOCK_BITS];
@@ -201,14 +263,7 @@ template <bool LARGE> __global__ void __launch_bounds__(MERGE_THREADS) merge_lon
         for (int s = threadIdx.x; s < 1 << BLOCK_BITS; s += blockDim.x) table[s] = -1;
         __syncthreads();
     }
-    for (unsigned i = blockIdx.x; i < *a.listed; i += gridDim.x) {
-        const int64_t p = a.list[i];
-        const int32_t q = a.pairs[a.group[p]];
-        const bool fits = merge_row<MERGE_THREADS / 32>(a, p, q, table, a.bits[LARGE ? 2 : 1], &counts);
-        if (fits || threadIdx.x) continue;
-        if constexpr (LARGE) atomicAdd(&a.found[q].too_long, 1u);
-        else a.longer[atomicAdd(a.n_longer, 1u)] = (int32_t)p;
-    }
+    merge_listed_rows(a, table, a.bits[LARGE ? 2 : 1], LARGE ? nullptr : a.longer, a.n_longer, &counts);
 }
 
 /** Pairs that are taken become one group: renumber[g] is the group that g belongs to now; pairs[g] is not negative for

@@ -4,6 +4,7 @@
 #include "triangular/cuda/partition.h"
 
 #include "core/gpu_cub.cuh"
+#include "core/gpu_limits.h"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/invert_groups.cuh"
 #include "triangular/cuda/memory.h"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr int LARGE_TABLES = 32; /* blocks with tables in global memory */
 constexpr int64_t HEAVY = 32; /* own entries times those of the inverse: rows with more have a block */
+/* More work makes a row heavy where more rows than MANY_ROWS, which keep all warps busy, are made at once: HEAVY of so
+ * many, more of more. */
+constexpr int64_t MANY_ROWS = 4000, ROWS_OF_HEAVY = 300;
 constexpr int64_t FIRST_ROOM = INT64_C(1) << 23; /* columns: of the first pool, unless the limit of memory is less */
 constexpr double LEAST_GAIN = 0.025; /* of what the groups cost, for which they are chosen once more */
 
@@ -44,7 +48,7 @@ struct maker {
     const device_triangle *d;
     const partition_costs *costs;
     int64_t n_groups, n_pairs, live; /* live: entries of all rows */
-    int rounds;
+    int rounds, shared_bits;
     int64_t used;                    /* of the pool, as on the device */
     level_group *groups;
     int32_t *starts, *pairs, *renumber;
@@ -112,6 +116,29 @@ trine_status make_room(maker *m, int64_t more)
     return status;
 }
 
+/** Rows of a.list with tables of all the shared memory that a block may have; a.longer: those that take larger ones. */
+__global__ void __launch_bounds__(MERGE_THREADS) merge_longer_rows(const merge_args a, int bits)
+{
+    extern __shared__ __align__(16) int32_t shared_table[];
+    __shared__ team_counts counts;
+    if (blockIdx.x >= *a.listed) return;
+    for (int s = threadIdx.x; s < 1 << bits; s += blockDim.x) shared_table[s] = -1;
+    __syncthreads();
+    merge_listed_rows(a, shared_table, bits, a.longer, a.n_longer, &counts);
+}
+
+/** Bits of those tables. */
+trine_status find_shared_bits(int *bits)
+{
+    trine_status status = TRINE_SUCCESS;
+    gpu_limits limits;
+    TRY(trine_gpu_limits(&limits));
+    for (*bits = LARGE_BITS - 1; ((int)sizeof(int32_t) << *bits) + 1024 > limits.shared_bytes;) --*bits;
+    TRY(trine_gpu_allow_shared((const void *)merge_longer_rows, sizeof(int32_t) << *bits));
+done:
+    return status;
+}
+
 /** Memory for all but the columns. */
 trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
 {
@@ -131,7 +158,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
         m->level = s.take<int32_t>(n), m->group = s.take<int32_t>(n);
         m->a.list = s.take<int32_t>(n), m->a.longer = s.take<int32_t>(n);
         m->a.used = s.take<unsigned long long>(1);
-        m->a.listed = s.take<unsigned>(2);
+        m->a.listed = s.take<unsigned>(3);
         m->a.found = s.take<group_report>(n_levels);
         m->starts_there = s.take<int32_t>(n_levels), m->pairs_there = s.take<int32_t>(n_levels);
         m->renumber_there = s.take<int32_t>(n_levels);
@@ -143,6 +170,8 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     m->a.n = n, m->a.own_offsets = m->d->offsets, m->a.own_columns = m->d->columns;
     m->a.n_longer = m->a.listed + 1;
     m->a.bits[0] = WARP_BITS, m->a.bits[1] = BLOCK_BITS, m->a.bits[2] = LARGE_BITS;
+    TRY(find_shared_bits(&m->shared_bits));
+    m->a.broad = BROAD_ROW;
     m->a.group = m->group, m->a.starts = m->starts_there, m->a.pairs = m->pairs_there;
     /* larger ones cost time, but to get one costs more than most rounds */
     m->a.room = 3 * (m->d->nnz + n);
@@ -197,15 +226,18 @@ trine_status try_pairs(maker *m)
 {
     trine_status status = TRINE_SUCCESS;
     const int multiprocessors = m->ctx->info.multiprocessors;
-    merge_args longer = m->a;
+    merge_args longer = m->a, longest = m->a; /* each lists rows for the next one */
     longer.list = m->a.longer, longer.listed = m->a.n_longer;
+    longest.listed = longer.n_longer = m->a.listed + 2, longer.longer = m->a.list;
     TRY(send(m, m->starts_there, m->starts, m->n_groups));
     TRY(send(m, m->pairs_there, m->pairs, m->n_groups));
     TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)m->n_pairs * sizeof *m->a.found, m->stream));
-    TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, 2 * sizeof *m->a.listed, m->stream));
+    TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, 3 * sizeof *m->a.listed, m->stream));
     merge_short_rows<<<device_blocks_for(m->plan, m->d->n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
     merge_long_rows<false><<<multiprocessors * 6, MERGE_THREADS, 0, m->stream>>>(m->a);
-    merge_long_rows<true><<<LARGE_TABLES, MERGE_THREADS, 0, m->stream>>>(longer);
+    merge_longer_rows<<<multiprocessors, MERGE_THREADS, sizeof(int32_t) << m->shared_bits, m->stream>>>(
+        longer, m->shared_bits);
+    merge_long_rows<true><<<LARGE_TABLES, MERGE_THREADS, 0, m->stream>>>(longest);
     TRY(GPU_LAUNCHED("joining groups"));
     TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, m->n_pairs));
     for (int64_t q = 0; q < m->n_pairs; q++) m->used += (int64_t)m->found[q].entries;
@@ -401,22 +433,25 @@ done:
 /* ------------------------------------------------------- the order of numeric */
 
 struct order_args {
-    int64_t n, part, heavy;
+    int64_t n, part;
     const int64_t *own_offsets, *offsets;
     const int32_t *level, *group, *first_levels; /* first_levels: of every group */
+    const int32_t *heavy; /* of rows so many levels below the first one of their group */
     uint32_t *keys; /* twice the level within the group, and 1 for rows of blocks */
     int32_t *rows;
 };
 
-__device__ inline bool has_block(const order_args &a, int64_t p)
+__device__ inline bool has_block(const order_args &a, int64_t p, int32_t depth)
 {
-    return is_for_block(a.own_offsets[p + 1] - a.own_offsets[p], a.offsets[p + 1] - a.offsets[p], a.part, a.heavy);
+    return is_for_block(a.own_offsets[p + 1] - a.own_offsets[p], a.offsets[p + 1] - a.offsets[p], a.part,
+                        a.heavy[depth]);
 }
 
 __global__ void make_order_keys(const order_args a)
 {
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < a.n; p += (int64_t)gridDim.x * blockDim.x) {
-        a.keys[p] = 2 * (uint32_t)(a.level[p] - a.first_levels[a.group[p]]) + has_block(a, p);
+        const int32_t depth = a.level[p] - a.first_levels[a.group[p]];
+        a.keys[p] = 2 * (uint32_t)depth + has_block(a, p, depth);
         a.rows[p] = (int32_t)p;
     }
 }
@@ -446,10 +481,22 @@ __global__ void make_invert_tasks(const order_args a, const uint32_t *keys, cons
     }
 }
 
+/** How much work makes a row one for a block, for rows of every depth in their groups. heavy: n_levels numbers. */
+void find_heavy(const maker *m, const int64_t *levels, int32_t *heavy)
+{
+    for (int64_t l = 0; l < m->n_levels; l++) heavy[l] = 0;
+    for (int64_t g = 0, l = 0; g < m->n_groups; g++)
+        for (const int64_t first = l, end = g + 1 < m->n_groups ? m->groups[g + 1].first_level : m->n_levels; l < end;
+             l++)
+            heavy[l - first] += (int32_t)(levels[l + 1] - levels[l]);
+    for (int64_t l = 0; l < m->n_levels; l++)
+        heavy[l] = heavy[l] > MANY_ROWS ? (int32_t)(HEAVY * heavy[l] / ROWS_OF_HEAVY) : HEAVY;
+}
+
 int64_t part_of(trine_dtype dtype) { return 4096 / (int64_t)trine_dtype_size(dtype); }
 int64_t most_tasks(int64_t n, int64_t entries, int64_t part) { return n + entries / part; }
 
-trine_status make_order(maker *m, device_partition *out)
+trine_status make_order(maker *m, const int64_t *levels, device_partition *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = m->ctx;
@@ -461,10 +508,13 @@ trine_status make_order(maker *m, device_partition *out)
     char *temporary;
     size_t bytes = 0;
     order_args a = {
-        n, part_of(m->plan->base.dtype), HEAVY, m->d->offsets, out->offsets, m->level, m->group, m->renumber_there};
+        n,        part_of(m->plan->base.dtype), m->d->offsets,   out->offsets, m->level,
+        m->group, m->renumber_there,            m->pairs_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
+    find_heavy(m, levels, m->pairs);
     TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
+    TRY(send(m, m->pairs_there, m->pairs, m->n_levels));
     TRY(GPU(
         gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32, m->stream)));
     TRY(arena_allocate(ctx, &out->order, [&](arena &s) {
@@ -513,7 +563,7 @@ trine_status device_partition_make(trine_triangular plan, const device_triangle 
     joined = trine_wall_time();
     TRY(take_patterns(&m, out));
     taken = trine_wall_time();
-    TRY(make_order(&m, out));
+    TRY(make_order(&m, levels, out));
     trine_log(
         ctx, 3,
         "triangular: first patterns %.0f us, %d rounds of joining %.0f us, patterns in order %.0f us, %lld tasks of "

@@ -130,7 +130,7 @@ template <typename T> trine_status invert(trine_triangular plan, const partition
     invert_args<T> a = {};
     a.d = arrays_of<T>(d);
     a.sorted = d->part.sorted, a.tasks = d->part.tasks, a.n_tasks = d->part.n_tasks;
-    a.ticket = d->ticket, a.finished = d->finished;
+    a.ticket = d->ticket, a.finished = d->finished, a.widest = MOST_WIDTH;
     TRY(trine_device_fill_async(plan->base.ctx, d->report, 0, sizeof *d->report, stream));
     TRY(trine_device_fill_async(plan->base.ctx, d->ticket, 0, sizeof *d->ticket, stream));
     measure_rows_of_t<T><<<device_blocks_for(plan, n * lanes), 256, 0, stream>>>(a, lanes);

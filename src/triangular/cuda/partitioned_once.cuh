@@ -187,11 +187,29 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     };
     next_batch();
     /* Warps ask for one value only, until it is there: all that are on the device asking for all of theirs take more of
-     * L2's time than a step does. */
+     * L2's time than a step does. Meanwhile long rows sum what is older, batch by batch, each as soon as the newest
+     * value of it is there. */
     const T *const gate = &a.x[(task.gate < 0 ? 0 : task.gate) * nrhs + j];
-    while (__any_sync(~0u, lane == 0 && task.gate >= 0 && is_missing(poll(gate))));
+    const bool is_long = lanes == 32 && __any_sync(~0u, middle > U * step);
+    bool shut = task.gate >= 0;
     while (!__all_sync(~0u, written)) {
         next_batch();
+        if (shut) {
+            int32_t newest = is_long ? -1 : task.gate;
+            if (is_long) {
+#pragma unroll
+                for (int u = 0; u < U; u++)
+                    if (missing >> u & 1) newest = batch.column[u];
+                newest = __reduce_max_sync(~0u, newest);
+            }
+            bool closed = false, is_there = newest < 0;
+            if (lane == 0 && newest >= 0) {
+                closed = is_missing(poll(gate));
+                if (newest < task.gate) is_there = !is_missing(poll(&a.x[newest * nrhs + j]));
+            }
+            shut = __any_sync(~0u, closed) || newest < 0;
+            if (shut && !__any_sync(~0u, is_there)) continue;
+        }
         bool asks = missing != 0, found = false;
         if (ASK == ASK_BY_ROW) {
             const unsigned waiting = __ballot_sync(~0u, missing != 0) >> base & row_mask;
