@@ -125,8 +125,8 @@ trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x,
             using T = decltype(number);
             arnoldi_arguments a = arnoldi_of(w, &rows_of_A, j, steps ? steps : w->plan->parameters.restart - j, x, z);
             a.chunk_rows = (a.n + 31) / 32 * 32;
-            CHECK(a.n <= 4 * ARNOLDI_THREADS);
-            if (a.n <= 2 * ARNOLDI_THREADS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
+            CHECK(a.n <= 4 * ARNOLDI_ROWS);
+            if (a.n <= 2 * ARNOLDI_ROWS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
             else emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 4>(a); });
             CHECK(a.met->arrived == 0 && a.met->left == 0);
             arnoldis++;

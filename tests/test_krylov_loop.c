@@ -206,33 +206,41 @@ static void preconditioners_take_turns(void **state)
 }
 
 /** Rows of five entries, two of them far away, of no symmetry. */
-static trine_op far_rows(trine_context ctx, trine_dtype t, int n)
+typedef struct {
+    int64_t *offsets;
+    int32_t *columns;
+    void *values;
+} far_rows;
+static far_rows make_far_rows(trine_dtype t, int n)
 {
     static const int away[] = {-997, -1, 0, 1, 4099};
-    int64_t *offsets = malloc(((size_t)n + 1) * sizeof *offsets), nnz = 0;
-    int32_t *columns = malloc(5 * (size_t)n * sizeof *columns);
-    void *values = malloc(5 * (size_t)n * trine_dtype_size(t));
+    far_rows r = {malloc(((size_t)n + 1) * sizeof *r.offsets), malloc(5 * (size_t)n * sizeof *r.columns),
+                  malloc(5 * (size_t)n * trine_dtype_size(t))};
+    int64_t nnz = 0;
     for (int i = 0; i < n; i++) {
-        offsets[i] = nnz;
+        r.offsets[i] = nnz;
         for (int k = 0; k < 5; k++) {
             const int j = i + away[k];
             if (j < 0 || j >= n) continue;
-            columns[nnz] = j;
-            put(t, values, nnz++, away[k] ? random_element(t, 5, (uint64_t)(5 * i + k)) : 4 + (wide)(i % 7));
+            r.columns[nnz] = j;
+            put(t, r.values, nnz++, away[k] ? random_element(t, 5, (uint64_t)(5 * i + k)) : 4 + (wide)(i % 7));
         }
     }
-    offsets[n] = nnz;
+    r.offsets[n] = nnz;
+    return r;
+}
+static trine_op far_product(trine_context ctx, trine_dtype t, int n, const far_rows *r)
+{
     trine_matrix A;
     trine_spmv plan;
     trine_op op;
-    OK(trine_matrix_csr(ctx, &A, t, n, n, nnz, TRINE_HOST, 64, offsets, 32, columns, values));
+    OK(trine_matrix_csr(ctx, &A, t, n, n, r->offsets[n], TRINE_HOST, 64, r->offsets, 32, r->columns, r->values));
     OK(trine_spmv_analyse(ctx, &plan, A, NULL));
-    OK(trine_spmv_numeric(plan, TRINE_HOST, values, NULL));
+    OK(trine_spmv_numeric(plan, TRINE_HOST, r->values, NULL));
     OK(trine_context_synchronize(ctx));
     OK(trine_spmv_as_op(plan, &op));
     OK(trine_spmv_destroy(&plan));
     OK(trine_matrix_destroy(&A));
-    free(offsets), free(columns), free(values);
     return op;
 }
 
@@ -254,7 +262,8 @@ static void many_blocks_take_the_same_steps(void **state)
                 void *b = random_vector(t, n, 41), *m = malloc((size_t)n * trine_dtype_size(t)),
                      *x = malloc((size_t)n * trine_dtype_size(t));
                 for (int i = 0; i < n; i++) put(t, m, i, 1 / (4 + (wide)(i % 7)));
-                trine_op A = far_rows(ctx, t, n), there = far_rows(cpu, t, n), M = NULL, M_there = NULL;
+                const far_rows rows = make_far_rows(t, n);
+                trine_op A = far_product(ctx, t, n, &rows), there = far_product(cpu, t, n, &rows), M = NULL, M_there = NULL;
                 void *copy = NULL;
                 if (with) {
                     OK(trine_alloc(ctx, TRINE_DEVICE, (size_t)n * trine_dtype_size(t), &copy));
@@ -277,6 +286,7 @@ static void many_blocks_take_the_same_steps(void **state)
                 OK(trine_op_destroy(&M));
                 OK(trine_op_destroy(&M_there));
                 trine_free(ctx, TRINE_DEVICE, copy);
+                free(rows.offsets), free(rows.columns), free(rows.values);
                 free(b), free(m), free(x);
             }
     OK(trine_context_destroy(&cpu));

@@ -32,7 +32,7 @@ static const double CANCELS = 0.05;
 
 /** On a GPU: rows, and entries of one on average, up to which steps with a diagonal are parts of one launch
  *  (krylov/cuda), which take a third to a sixth of the time of a step with a splitting. */
-static const int64_t QUICK_ROWS = 1 << 18, QUICK_ENTRIES = 16;
+static const int64_t QUICK_ROWS = 250000, QUICK_ENTRIES = 16;
 /** Entries of a row, of which those of two paths are few: the adaptive construction, which keeps no more in each factor,
  *  then may stagnate. */
 static const double MANY_ENTRIES = 10;

@@ -8,7 +8,7 @@ namespace {
 
 /** Entries of a row, and rows, up to which this is faster than kernels of their own for product and orthogonalization:
  *  a block's part of the basis stays in its L1 cache. */
-constexpr int64_t ARNOLDI_LONGEST = 64, ARNOLDI_MEAN = 16, ARNOLDI_MOST_ROWS = 1 << 18;
+constexpr int64_t ARNOLDI_LONGEST = 64, ARNOLDI_MEAN = 16, ARNOLDI_MOST_ROWS = 250000;
 bool has_arnoldi_rows(const struct krylov_work *w, struct spmv_rows *rows)
 {
     const int64_t n = w->plan->base.n;
@@ -25,7 +25,7 @@ template <typename T> trine_status launch(const arnoldi_arguments &a, unsigned b
     together.val.cooperative = 1;
     config.gridDim = dim3(blocks), config.blockDim = dim3(ARNOLDI_THREADS), config.stream = stream;
     config.attrs = &together, config.numAttrs = 1;
-    if (a.chunk_rows <= 2 * ARNOLDI_THREADS) return GPU((launch_kernel<arnoldi_steps<T, 2>>(config, a)));
+    if (a.chunk_rows <= 2 * ARNOLDI_ROWS) return GPU((launch_kernel<arnoldi_steps<T, 2>>(config, a)));
     return GPU((launch_kernel<arnoldi_steps<T, 4>>(config, a)));
 }
 
@@ -52,7 +52,7 @@ trine_status krylov_cuda_arnoldi(struct krylov_work *w, int j, int steps, const 
         arnoldi_arguments a = arnoldi_of(w, &rows, j, steps ? steps : w->plan->parameters.restart - j, x, z);
         const int64_t blocks = (a.n + a.chunk_rows - 1) / a.chunk_rows;
         if (!limits.cooperative || blocks > multiprocessors_of((gpuStream_t)w->stream, limits.multiprocessors) ||
-            a.chunk_rows > 4 * ARNOLDI_THREADS)
+            a.chunk_rows > 4 * ARNOLDI_ROWS)
             goto done;
         if (steps) a.decides = decision_of(w, true);
         w->has_decided = w->has_decided || a.decides.condition;

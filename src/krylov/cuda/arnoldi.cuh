@@ -13,17 +13,16 @@
 
 namespace {
 
-constexpr int ARNOLDI_THREADS = 512, ARNOLDI_WARPS = ARNOLDI_THREADS / 32;
+/** The last warp has no rows: one of its threads takes the steps of the machine, while the others make a product. */
+constexpr int ARNOLDI_THREADS = 512, ARNOLDI_WARPS = ARNOLDI_THREADS / 32, ARNOLDI_ROWS = ARNOLDI_THREADS - 32;
 /** Vectors that scratch has room for beside the new one's own norm. */
 constexpr int ARNOLDI_MOST = MOST_BASIS - 1;
-/** Squares: the second projection takes less than a tenth of the vector, so that no digit cancels. */
-constexpr double ARNOLDI_TAKES = 0.01;
 
 struct arnoldi_arguments {
     krylov_parameters parameters;
     krylov_column *column;
     meeting *met;
-    krylov_sum *partials;            /* of all blocks: by turns in one half and in the other */
+    double *partials;                /* of all blocks: by turns in one half and in the other */
     decision decides;
     const void *offsets;
     bool wide;                       /* offsets have 64 bits */
@@ -54,6 +53,8 @@ template <typename T> struct arnoldi_room {
     krylov_scalar h[MOST_BASIS], sine[MOST_BASIS], g[MOST_BASIS + 1], coefficients[C_NORMALIZE + 1];
     double cosine[MOST_BASIS], takes[MOST_BASIS]; /* |h|^2 of the second projection */
     krylov_sum below, scaled[ARNOLDI_WARPS];
+    unsigned seen;          /* blocks that have arrived, and in the upper half those with exponents */
+    bool has_exponents;     /* this one */
     double of_warp[PARTS * MOST_BASIS][ARNOLDI_WARPS + 1];
     T minus[MOST_BASIS];
 };
@@ -88,41 +89,64 @@ template <typename T, int EACH> struct arnoldi_block {
     arnoldi_room<T> &room;
     unsigned meetings;
     int64_t begin, end;
-    T w[EACH]; /* elements of the new vector, ARNOLDI_THREADS rows apart; zero behind the end */
+    T w[EACH]; /* elements of the new vector, ARNOLDI_ROWS apart; zero behind the end */
 
-    __device__ int64_t row(int e) const { return begin + (int)threadIdx.x + e * ARNOLDI_THREADS; }
+    __device__ int64_t row(int e) const
+    {
+        return (int)threadIdx.x < ARNOLDI_ROWS ? begin + (int)threadIdx.x + e * ARNOLDI_ROWS : end;
+    }
     /** Its own rows of V[k], which no other block writes; k beyond the basis: the new vector. */
     __device__ T element(int k, int j, int e) const
     {
         if (k > j) return w[e];
         return row(e) < end ? ((const T *)a.basis[k])[row(e)] : zero_of<T>();
     }
-    __device__ krylov_sum *partials() const
+    /** Of a meeting: parts of all vectors' sums, and then exponents, a block after the other. */
+    __device__ double *partials(int part, int k) const
     {
-        return a.partials + (meetings & 1) * a.vectors * (int)gridDim.x;
+        return a.partials + (((meetings & 1) * 3 + part) * a.vectors + k) * (int)gridDim.x;
     }
 
-    __device__ T product(const T *x, int64_t i) const
+    /** A x, of all rows at once, so that more loads are under way. */
+    __device__ void multiply(const T *x)
     {
-        constexpr int AT_ONCE = CONJUGATE_AT_ONCE;
+        constexpr int AT_ONCE = EACH * sizeof(T) <= 16 ? 4 : EACH * sizeof(T) <= 32 ? 3 : 1;
         const T *values = (const T *)a.values;
-        const int64_t first = a.wide ? ((const int64_t *)a.offsets)[i] : ((const int32_t *)a.offsets)[i],
-                      last = a.wide ? ((const int64_t *)a.offsets)[i + 1] : ((const int32_t *)a.offsets)[i + 1];
-        T sum = zero_of<T>();
-        for (int64_t k = first; k < last; k += AT_ONCE) {
-            T value[AT_ONCE], of_x[AT_ONCE];
-            int32_t column[AT_ONCE];
+        int64_t at[EACH], last[EACH];
+        bool more = false;
 #pragma unroll
-            for (int e = 0; e < AT_ONCE; e++)
-                if (k + e < last) column[e] = a.columns[k + e], value[e] = values[k + e];
-#pragma unroll
-            for (int e = 0; e < AT_ONCE; e++)
-                if (k + e < last) of_x[e] = load_shared(x + column[e]);
-#pragma unroll
-            for (int e = 0; e < AT_ONCE; e++)
-                if (k + e < last) sum = sum + value[e] * of_x[e];
+        for (int e = 0; e < EACH; e++) {
+            const int64_t i = row(e);
+            w[e] = zero_of<T>();
+            at[e] = last[e] = 0;
+            if (i >= end) continue;
+            at[e] = a.wide ? ((const int64_t *)a.offsets)[i] : ((const int32_t *)a.offsets)[i];
+            last[e] = a.wide ? ((const int64_t *)a.offsets)[i + 1] : ((const int32_t *)a.offsets)[i + 1];
+            more = more || at[e] < last[e];
         }
-        return sum;
+        while (more) {
+            T value[EACH][AT_ONCE], of_x[EACH][AT_ONCE];
+            int32_t column[EACH][AT_ONCE];
+#pragma unroll
+            for (int e = 0; e < EACH; e++)
+#pragma unroll
+                for (int k = 0; k < AT_ONCE; k++)
+                    if (at[e] + k < last[e]) column[e][k] = a.columns[at[e] + k], value[e][k] = values[at[e] + k];
+#pragma unroll
+            for (int e = 0; e < EACH; e++)
+#pragma unroll
+                for (int k = 0; k < AT_ONCE; k++)
+                    if (at[e] + k < last[e]) of_x[e][k] = load_shared(x + column[e][k]);
+            more = false;
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+#pragma unroll
+                for (int k = 0; k < AT_ONCE; k++)
+                    if (at[e] + k < last[e]) w[e] = w[e] + value[e][k] * of_x[e][k];
+                at[e] += AT_ONCE;
+                more = more || at[e] < last[e];
+            }
+        }
     }
 
     /** The warps' V[k]^H w for `group` vectors from k on; those from `count` on are zero. */
@@ -154,12 +178,20 @@ template <typename T, int EACH> struct arnoldi_block {
         }
     }
 
+    __device__ void leave(int k, krylov_sum sum)
+    {
+        const int me = (int)blockIdx.x;
+        partials(0, k)[me] = sum.re;
+        if constexpr (PARTS > 1) partials(1, k)[me] = sum.im;
+        *(long long *)&partials(2, k)[me] = sum.exponent;
+        if (sum.exponent) room.has_exponents = true;
+    }
+
     /** Partial sums of V[k]^H w for k < count go to memory. */
     __device__ void project(int j, int first, int count)
     {
         constexpr bool squares_are_safe = sizeof(real_of<T>) < sizeof(double);
         const int me = (int)threadIdx.x;
-        krylov_sum *const to = partials();
         for (int k = first; k < count; k += GROUP) add_group(k, j, count);
         __syncthreads();
         krylov_sum total = {0, 0, 0};
@@ -169,7 +201,7 @@ template <typename T, int EACH> struct arnoldi_block {
                 total.re += room.of_warp[me][i];
                 if constexpr (PARTS > 1) total.im += room.of_warp[MOST_BASIS + me][i];
             }
-            to[me * (int)gridDim.x + (int)blockIdx.x] = total;
+            leave(me, total);
         }
         if constexpr (!squares_are_safe) {
             const bool is_bad = is_mine && !is_safe(total.re, total.im);
@@ -180,33 +212,77 @@ template <typename T, int EACH> struct arnoldi_block {
                 T v[EACH], mine[EACH];
                 for (int e = 0; e < EACH; e++) v[e] = element(k, j, e), mine[e] = w[e];
                 const krylov_sum again = arnoldi_scaled(room, v, mine);
-                if (me == k) to[me * (int)gridDim.x + (int)blockIdx.x] = again;
+                if (me == k) leave(k, again);
             }
         }
     }
 
-    /** All blocks come here; meanwhile one thread of each does something else. */
-    template <class Meanwhile> __device__ void meet(Meanwhile meanwhile)
+    /** All blocks come here. */
+    __device__ void meet()
     {
         __syncthreads();
         ++meetings;
         if (threadIdx.x == 0) {
+            constexpr unsigned COUNT = 0xffff;
             __threadfence();
-            atomicAdd(&a.met->arrived, 1u);
-            while (*(const volatile unsigned *)&a.met->arrived < meetings * gridDim.x) {}
+            atomicAdd(&a.met->arrived, room.has_exponents ? COUNT + 2 : 1u);
+            unsigned seen;
+            do seen = *(const volatile unsigned *)&a.met->arrived;
+            while ((seen & COUNT) < meetings * gridDim.x);
             __threadfence();
-        } else if (threadIdx.x == ARNOLDI_THREADS - 1) {
-            meanwhile();
+            room.seen = seen;
+            room.has_exponents = false;
         }
         __syncthreads();
+    }
+
+    /** The warp's sum of all blocks' partial ones, in an order that depends on their number alone. Exponents are looked
+     *  at as soon as a block has had one that is not zero; where all are zero that makes no difference. */
+    __device__ krylov_sum total(const double *re, const double *im, const double *exponents) const
+    {
+        constexpr int AT_ONCE = 5; /* under way together; there are no more than MEETING_CHUNKS */
+        static_assert(32 * AT_ONCE >= MEETING_CHUNKS, "all blocks");
+        const int first = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
+        double x[AT_ONCE], y[AT_ONCE] = {};
+        krylov_sum sum = {0, 0, 0};
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int i = first + 32 * k;
+            x[k] = i < blocks ? __ldcg(re + i) : 0;
+            if constexpr (PARTS > 1) y[k] = i < blocks ? __ldcg(im + i) : 0;
+        }
+        if (room.seen > 0xffff) {
+            int64_t mine[AT_ONCE];
+            double largest = -1e18;
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int i = first + 32 * k;
+                mine[k] = i < blocks ? (int64_t)__ldcg((const long long *)exponents + i) : 0;
+                if (x[k] != 0 || y[k] != 0) largest = fmax(largest, (double)mine[k]);
+            }
+            largest = warp_max(largest);
+            if (largest > -1e18) {
+                sum.exponent = (int64_t)largest;
+                for (int k = 0; k < AT_ONCE; k++) {
+                    if (x[k] == 0 && y[k] == 0) continue;
+                    x[k] = krylov_shifted(x[k], mine[k] - sum.exponent);
+                    y[k] = krylov_shifted(y[k], mine[k] - sum.exponent);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) sum.re += x[k], sum.im += y[k];
+        sum.re = warp_sum(sum.re);
+        if constexpr (PARTS > 1) sum.im = warp_sum(sum.im);
+        return sum;
     }
     /** They add up what `project` has left. take(k, sum): one thread for each. */
     template <class Take> __device__ void meet_for_sums(int first, int count, Take take)
     {
-        const krylov_sum *const from = partials();
-        meet([] {});
+        const double *const re = partials(0, 0), *const im = partials(1, 0), *const exponents = partials(2, 0);
+        meet();
         for (int k = first + (int)threadIdx.x / 32; k < count; k += ARNOLDI_WARPS) {
-            const krylov_sum sum = add_partials(from + k * (int)gridDim.x, (int)gridDim.x);
+            const int at = k * (int)gridDim.x;
+            const krylov_sum sum = total(re + at, im + at, exponents + at);
             if (threadIdx.x % 32 == 0) take(k, sum);
         }
         __syncthreads();
@@ -219,11 +295,21 @@ template <typename T, int EACH> struct arnoldi_block {
     }
     __device__ void subtract(int j)
     {
-        for (int k = 0; k <= j; k++) {
-            const T factor = room.minus[k];
+        constexpr int AT_ONCE = EACH * sizeof(T) <= 16 ? 4 : 2;
+        for (int k = 0; k <= j; k += AT_ONCE) {
+            T v[AT_ONCE][EACH];
 #pragma unroll
-            for (int e = 0; e < EACH; e++)
-                if (row(e) < end) w[e] = plus_product(w[e], factor, element(k, j, e));
+            for (int l = 0; l < AT_ONCE; l++)
+#pragma unroll
+                for (int e = 0; e < EACH; e++) v[l][e] = k + l <= j ? element(k + l, j, e) : zero_of<T>();
+#pragma unroll
+            for (int l = 0; l < AT_ONCE; l++) {
+                if (k + l > j) break;
+                const T factor = room.minus[k + l];
+#pragma unroll
+                for (int e = 0; e < EACH; e++)
+                    if (row(e) < end) w[e] = plus_product(w[e], factor, v[l][e]);
+            }
         }
     }
 
@@ -243,12 +329,20 @@ template <typename T, int EACH> struct arnoldi_block {
         }
     }
 
-    /** V[j + 1]. */
-    __device__ void take_step(const krylov_parameters *p, int j, const T *from)
+    /** The column's step after V[before + 1], if there is one that has not been taken; x: of the product that is made
+     *  meanwhile. False: the column does not run any longer. */
+    __device__ bool begin_step(const krylov_parameters *p, int before, int j, const T *x)
     {
-#pragma unroll
-        for (int e = 0; e < EACH; e++) w[e] = row(e) < end ? product(from, row(e)) : zero_of<T>();
+        if (threadIdx.x == ARNOLDI_THREADS - 1 && before >= 0) arnoldi_rotate(room, p, before);
+        multiply(x);
         project(j, 0, j + 1);
+        __syncthreads();
+        return room.column.flags & KRYLOV_RUNNING;
+    }
+
+    /** V[j + 1], of which begin_step has made the first projections. others: blocks read it. */
+    __device__ void take_step(int j, bool others)
+    {
         meet_for_sums(0, j + 1, [this](int k, krylov_sum sum) {
             room.h[k] = krylov_sum_value(sum);
             keep_factor(k, room.h[k]);
@@ -269,19 +363,18 @@ template <typename T, int EACH> struct arnoldi_block {
         krylov_sum square = room.below;
         double takes = 0;
         for (int k = 0; k <= j; k++) takes += room.takes[k];
-        if (square.exponent == 0 && takes < ARNOLDI_TAKES * square.re && is_safe(square.re, 0)) {
+        __syncthreads(); /* all have read them */
+        if (square.exponent == 0 && takes < TAKES * square.re && is_safe(square.re, 0)) {
             square.re -= takes;
+            if (threadIdx.x == 0) room.below = square;
         } else {
-            __syncthreads(); /* all have read what the sums of before were */
             project(j, j + 1, j + 2);
             meet_for_sums(j + 1, j + 2, [this](int, krylov_sum sum) { room.below = sum; });
             square = room.below;
         }
         store(j, 1 / krylov_sum_root(square));
-        meet([=] {
-            room.below = square;
-            arnoldi_rotate(room, p, j);
-        });
+        if (others) meet();
+        else __syncthreads();
     }
 };
 
@@ -302,6 +395,7 @@ template <typename T, int EACH> __global__ void __launch_bounds__(ARNOLDI_THREAD
         if (me <= a.j) room.g[me] = g[me];
         __syncthreads();
         if (me == 0) {
+            room.has_exponents = false, room.seen = 0;
             room.column.coefficients = room.coefficients, room.column.sums = &room.below;
             room.column.sine = room.sine, room.column.cosine = room.cosine, room.column.g = room.g;
         }
@@ -311,10 +405,14 @@ template <typename T, int EACH> __global__ void __launch_bounds__(ARNOLDI_THREAD
         krylov_parameters parameters = a.parameters;
         if (blockIdx.x) parameters.history = 0; /* one block writes it */
         const T *from = (const T *)a.from;
-        for (int j = a.j; j < a.j + a.steps && room.column.flags & KRYLOV_RUNNING; j++) {
-            block.take_step(&parameters, j, from);
+        int before = -1;
+        for (int j = a.j; j < a.j + a.steps && block.begin_step(&parameters, before, j, from); j++) {
+            block.take_step(j, j + 1 < a.j + a.steps);
             from = (const T *)(a.z ? a.z : a.basis[j + 1]);
+            before = j;
         }
+        if (me == ARNOLDI_THREADS - 1 && before == a.j + a.steps - 1) arnoldi_rotate(room, &parameters, before);
+        __syncthreads();
         if (me == 0) {
             room.column.coefficients = coefficients, room.column.sums = sums;
             room.column.sine = sine, room.column.cosine = cosine, room.column.g = g;
@@ -339,7 +437,7 @@ arnoldi_arguments arnoldi_of(const struct krylov_work *w, const struct spmv_rows
     a.parameters = w->plan->parameters;
     a.column = w->own_columns;
     a.met = (meeting *)((char *)w->scratch + meetings_at(w->base.max_nrhs));
-    a.partials = (krylov_sum *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
+    a.partials = (double *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
     a.offsets = rows->offsets, a.wide = rows->offset_bits == 64;
     a.columns = rows->columns, a.values = rows->values;
     for (int k = 0; k <= j + steps; k++) a.basis[k] = w->V[k];
