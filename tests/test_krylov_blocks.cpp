@@ -197,8 +197,8 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run,       orthogonalize_all, conjugate_all, arnoldi_all,
-                                        step,          find_rows, look,              &recorder};
+const struct krylov_backend emulated = {scratch_bytes, run,  orthogonalize_all, conjugate_all, arnoldi_all, step,
+                                        find_rows,     look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 

@@ -263,7 +263,8 @@ static void many_blocks_take_the_same_steps(void **state)
                      *x = malloc((size_t)n * trine_dtype_size(t));
                 for (int i = 0; i < n; i++) put(t, m, i, 1 / (4 + (wide)(i % 7)));
                 const far_rows rows = make_far_rows(t, n);
-                trine_op A = far_product(ctx, t, n, &rows), there = far_product(cpu, t, n, &rows), M = NULL, M_there = NULL;
+                trine_op A = far_product(ctx, t, n, &rows), there = far_product(cpu, t, n, &rows), M = NULL,
+                         M_there = NULL;
                 void *copy = NULL;
                 if (with) {
                     OK(trine_alloc(ctx, TRINE_DEVICE, (size_t)n * trine_dtype_size(t), &copy));

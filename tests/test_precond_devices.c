@@ -438,8 +438,7 @@ static void choices(void **state)
             for (int64_t i = 0; i < (cases[k].factor > 0 ? info.n_rows : 1); i++)
                 for (int64_t e = offsets[i]; e < offsets[i + 1]; e++)
                     if (columns[e] == i)
-                        put(all_dtypes[t], (void *)values, e,
-                            (wide)cases[k].factor * get(all_dtypes[t], values, e));
+                        put(all_dtypes[t], (void *)values, e, (wide)cases[k].factor * get(all_dtypes[t], values, e));
             assert_choice(A, cases[k].spec, cases[k].method, cases[k].reason);
         }
     /* a chain, whose first row has entries in all columns */

@@ -1,8 +1,8 @@
 /* Which method a matrix gets that nobody has chosen one for. A diagonal where its entries are enough, or where there is
  * little else (bench/results, suite precond, is what the bounds come from). Else on a CPU the tridiagonal part, if the
  * rest does nothing to smooth vectors, or an incomplete factorization, whose set-up is one pass over A and whose
- * triangles are read once a step. On a GPU a diagonal where steps with one are quick, else a splitting, by what share of
- * the sum of all |a_ij| lies on the diagonal, and along the paths of one forest. */
+ * triangles are read once a step. On a GPU a diagonal where steps with one are quick, else a splitting, by what share
+ * of the sum of all |a_ij| lies on the diagonal, and along the paths of one forest. */
 #include <math.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static const double CANCELS = 0.05;
 /** On a GPU: rows, and entries of one on average, up to which steps with a diagonal are parts of one launch
  *  (krylov/cuda), which take a third to a sixth of the time of a step with a splitting. */
 static const int64_t QUICK_ROWS = 250000, QUICK_ENTRIES = 16;
-/** Entries of a row, of which those of two paths are few: the adaptive construction, which keeps no more in each factor,
- *  then may stagnate. */
+/** Entries of a row, of which those of two paths are few: the adaptive construction, which keeps no more in each
+ *  factor, then may stagnate. */
 static const double MANY_ENTRIES = 10;
 /** As OUTWEIGHED, for the alternating splitting of rows with many entries. */
 static const double OUTWEIGHED_THERE = 2;

@@ -124,12 +124,6 @@ trine_status look(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_backend krylov_cuda = {scratch_bytes,
-                                           run,
-                                           krylov_cuda_orthogonalize,
-                                           krylov_cuda_conjugate,
-                                           krylov_cuda_arnoldi,
-                                           step,
-                                           find_rows,
-                                           look,
-                                           &krylov_cuda_recorder};
+const struct krylov_backend krylov_cuda = {
+    scratch_bytes, run,  krylov_cuda_orthogonalize, krylov_cuda_conjugate, krylov_cuda_arnoldi, step,
+    find_rows,     look, &krylov_cuda_recorder};
