@@ -11,6 +11,7 @@
 #include "krylov/cuda/arnoldi.cuh"
 #include "krylov/cuda/conjugate.cuh"
 #include "krylov/cuda/gram_schmidt.cuh"
+#include "krylov/cuda/small_system.cuh"
 
 #include <trine/spmv.h>
 
@@ -137,6 +138,11 @@ trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x,
 
 trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
 {
+    if (which == KRYLOV_GMRES_SOLVE) {
+        emulator::launch((int)w->nrhs, SMALL_THREADS,
+                         [&] { solve_small_systems(w->own_columns, flags, w->plan->parameters); });
+        return TRINE_SUCCESS;
+    }
     for (int64_t i = 0; i < w->nrhs; i++)
         if ((w->own_columns[i].flags & flags) == flags) take_step(which, &w->own_columns[i], &w->plan->parameters, j);
     return TRINE_SUCCESS;

@@ -48,7 +48,7 @@ int64_t arnoldi_rows(int64_t n)
 
 /** A block's copy of the column, what its steps read and write, and sums. */
 template <typename T> struct arnoldi_room {
-    static constexpr int PARTS = scalar<T>::is_complex ? 2 : 1;
+    static constexpr int PARTS = scalar<T>::is_complex ? 2 : 1, TILE_OF_WARP = sizeof(T) > 8 ? 128 : 256;
     krylov_column column;
     krylov_scalar h[MOST_BASIS], sine[MOST_BASIS], g[MOST_BASIS + 1], coefficients[C_NORMALIZE + 1];
     double cosine[MOST_BASIS], takes[MOST_BASIS]; /* |h|^2 of the second projection */
@@ -56,7 +56,7 @@ template <typename T> struct arnoldi_room {
     unsigned seen;          /* blocks that have arrived, and in the upper half those with exponents */
     bool has_exponents;     /* this one */
     double of_warp[PARTS * MOST_BASIS][ARNOLDI_WARPS + 1];
-    T minus[MOST_BASIS];
+    T minus[MOST_BASIS], products[ARNOLDI_WARPS - 1][TILE_OF_WARP];
 };
 
 /** A block's v^H w again, where it leaves the range of doubles or may be zero by underflow. All threads. */
@@ -107,45 +107,47 @@ template <typename T, int EACH> struct arnoldi_block {
         return a.partials + (((meetings & 1) * 3 + part) * a.vectors + k) * (int)gridDim.x;
     }
 
-    /** A x, of all rows at once, so that more loads are under way. */
+    /** A x: a warp takes the entries of its 32 rows in the order of memory, and leaves products where the threads of the
+     *  rows find them. */
     __device__ void multiply(const T *x)
     {
-        constexpr int AT_ONCE = EACH * sizeof(T) <= 16 ? 4 : EACH * sizeof(T) <= 32 ? 3 : 1;
+        constexpr int TILE_HERE = arnoldi_room<T>::TILE_OF_WARP, EACH_HERE = TILE_HERE / 32;
+        const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
         const T *values = (const T *)a.values;
-        int64_t at[EACH], last[EACH];
-        bool more = false;
+        if (warp + 1 == ARNOLDI_WARPS) {
+#pragma unroll
+            for (int e = 0; e < EACH; e++) w[e] = zero_of<T>();
+            return;
+        }
+        T *const products = room.products[warp];
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
-            const int64_t i = row(e);
-            w[e] = zero_of<T>();
-            at[e] = last[e] = 0;
-            if (i >= end) continue;
-            at[e] = a.wide ? ((const int64_t *)a.offsets)[i] : ((const int32_t *)a.offsets)[i];
-            last[e] = a.wide ? ((const int64_t *)a.offsets)[i + 1] : ((const int32_t *)a.offsets)[i + 1];
-            more = more || at[e] < last[e];
-        }
-        while (more) {
-            T value[EACH][AT_ONCE], of_x[EACH][AT_ONCE];
-            int32_t column[EACH][AT_ONCE];
+            const int64_t i = row(e) < end ? row(e) : end, next = i < end ? i + 1 : end;
+            const int64_t at = a.wide ? ((const int64_t *)a.offsets)[i] : ((const int32_t *)a.offsets)[i],
+                          last = a.wide ? ((const int64_t *)a.offsets)[next] : ((const int32_t *)a.offsets)[next];
+            const int64_t first = __shfl_sync(~0u, (long long)at, 0), stop = __shfl_sync(~0u, (long long)last, 31);
+            T sum = zero_of<T>();
+            for (int64_t tile = first; tile < stop; tile += TILE_HERE) {
+                T value[EACH_HERE];
+                int32_t column[EACH_HERE];
 #pragma unroll
-            for (int e = 0; e < EACH; e++)
+                for (int k = 0; k < EACH_HERE; k++) {
+                    const int64_t entry = tile + lane + 32 * k;
+                    if (entry < stop) column[k] = a.columns[entry], value[k] = values[entry];
+                }
 #pragma unroll
-                for (int k = 0; k < AT_ONCE; k++)
-                    if (at[e] + k < last[e]) column[e][k] = a.columns[at[e] + k], value[e][k] = values[at[e] + k];
+                for (int k = 0; k < EACH_HERE; k++)
+                    if (tile + lane + 32 * k < stop) value[k] = value[k] * load_shared(x + column[k]);
 #pragma unroll
-            for (int e = 0; e < EACH; e++)
-#pragma unroll
-                for (int k = 0; k < AT_ONCE; k++)
-                    if (at[e] + k < last[e]) of_x[e][k] = load_shared(x + column[e][k]);
-            more = false;
-#pragma unroll
-            for (int e = 0; e < EACH; e++) {
-#pragma unroll
-                for (int k = 0; k < AT_ONCE; k++)
-                    if (at[e] + k < last[e]) w[e] = w[e] + value[e][k] * of_x[e][k];
-                at[e] += AT_ONCE;
-                more = more || at[e] < last[e];
+                for (int k = 0; k < EACH_HERE; k++)
+                    if (tile + lane + 32 * k < stop) products[lane + 32 * k] = value[k];
+                __syncwarp();
+                const int64_t mine = at > tile ? at : tile,
+                              mine_ends = last < tile + TILE_HERE ? last : tile + TILE_HERE;
+                for (int64_t entry = mine; entry < mine_ends; entry++) sum = sum + products[entry - tile];
+                __syncwarp();
             }
+            w[e] = sum;
         }
     }
 
