@@ -107,8 +107,8 @@ template <typename T, int EACH> struct arnoldi_block {
         return a.partials + (((meetings & 1) * 3 + part) * a.vectors + k) * (int)gridDim.x;
     }
 
-    /** A x: a warp takes the entries of its 32 rows in the order of memory, and leaves products where the threads of the
-     *  rows find them. */
+    /** A x: a warp takes the entries of its 32 rows in the order of memory, and leaves products where the threads of
+     *  these rows find them. */
     __device__ void multiply(const T *x)
     {
         constexpr int TILE_HERE = arnoldi_room<T>::TILE_OF_WARP, EACH_HERE = TILE_HERE / 32;
