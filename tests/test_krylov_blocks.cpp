@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "emulator/cuda_block.h"
+#include "krylov/cuda/arnoldi.cuh"
 #include "krylov/cuda/conjugate.cuh"
 #include "krylov/cuda/gram_schmidt.cuh"
+#include "krylov/cuda/small_system.cuh"
 
 #include <trine/spmv.h>
 
@@ -114,8 +116,33 @@ trine_status conjugate_all(struct krylov_work *w, bool *done)
     return TRINE_SUCCESS;
 }
 
+/** Steps of GMRES by one block; of a cycle, as many as a whole one has where no step is looked at. */
+int arnoldis, cycles;
+trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x, void *z, bool *done)
+{
+    *done = rows_of_A.n > 0 && w->nrhs == 1 && w->plan->parameters.restart <= ARNOLDI_MOST;
+    if (*done)
+        for_dtype(w->plan->inner, [&](auto number) {
+            using T = decltype(number);
+            arnoldi_arguments a = arnoldi_of(w, &rows_of_A, j, steps ? steps : w->plan->parameters.restart - j, x, z);
+            a.chunk_rows = (a.n + 31) / 32 * 32;
+            CHECK(a.n <= 4 * ARNOLDI_ROWS);
+            if (a.n <= 2 * ARNOLDI_ROWS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
+            else emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 4>(a); });
+            CHECK(a.met->arrived == 0 && a.met->left == 0);
+            arnoldis++;
+            cycles += !steps;
+        });
+    return TRINE_SUCCESS;
+}
+
 trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
 {
+    if (which == KRYLOV_GMRES_SOLVE) {
+        emulator::launch((int)w->nrhs, SMALL_THREADS,
+                         [&] { solve_small_systems(w->own_columns, flags, w->plan->parameters); });
+        return TRINE_SUCCESS;
+    }
     for (int64_t i = 0; i < w->nrhs; i++)
         if ((w->own_columns[i].flags & flags) == flags) take_step(which, &w->own_columns[i], &w->plan->parameters, j);
     return TRINE_SUCCESS;
@@ -176,7 +203,7 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run,  orthogonalize_all, conjugate_all, step,
+const struct krylov_backend emulated = {scratch_bytes, run,  orthogonalize_all, conjugate_all, arnoldi_all, step,
                                         find_rows,     look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
@@ -403,8 +430,24 @@ int main()
                     p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
                     compare(ctx, (trine_dtype)t, p);
                 }
+    /* the same of GMRES and FGMRES: restarts before and after the end, in the range of squares and outside */
+    for (int t = TRINE_S; t <= TRINE_Z; t++)
+        for (int64_t n : {1, 2, 47, 1300})
+            for (int with = 0; with < 2; with++)
+                for (int special = 0; special < 4; special++) {
+                    if (n > SMALL && special != 3 * with) continue;
+                    p = problem_of(n, special == 3);
+                    p.m = with;
+                    p.nrhs = 1;
+                    p.by_rows = true;
+                    p.bad = special == 1 ? n / 2 : -1;
+                    p.scale = special == 2 && t % 2 == 0 ? 0x1p-700 : 1;
+                    p.options.restart = with ? 5 : 31;
+                    p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
+                    compare(ctx, (trine_dtype)t, p);
+                }
     OK(trine_context_destroy(&ctx));
-    CHECK(conjugates > 0);
+    CHECK(conjugates > 0 && cycles > 0 && arnoldis > cycles);
     CHECK(recorded > 0 && several > 0 && orthogonalizations > 0);
     printf("ok, %d launches\n", launches);
     return 0;

@@ -205,6 +205,95 @@ static void preconditioners_take_turns(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Rows of five entries, two of them far away, of no symmetry. */
+typedef struct {
+    int64_t *offsets;
+    int32_t *columns;
+    void *values;
+} far_rows;
+static far_rows make_far_rows(trine_dtype t, int n)
+{
+    static const int away[] = {-997, -1, 0, 1, 4099};
+    far_rows r = {malloc(((size_t)n + 1) * sizeof *r.offsets), malloc(5 * (size_t)n * sizeof *r.columns),
+                  malloc(5 * (size_t)n * trine_dtype_size(t))};
+    int64_t nnz = 0;
+    for (int i = 0; i < n; i++) {
+        r.offsets[i] = nnz;
+        for (int k = 0; k < 5; k++) {
+            const int j = i + away[k];
+            if (j < 0 || j >= n) continue;
+            r.columns[nnz] = j;
+            put(t, r.values, nnz++, away[k] ? random_element(t, 5, (uint64_t)(5 * i + k)) : 4 + (wide)(i % 7));
+        }
+    }
+    r.offsets[n] = nnz;
+    return r;
+}
+static trine_op far_product(trine_context ctx, trine_dtype t, int n, const far_rows *r)
+{
+    trine_matrix A;
+    trine_spmv plan;
+    trine_op op;
+    OK(trine_matrix_csr(ctx, &A, t, n, n, r->offsets[n], TRINE_HOST, 64, r->offsets, 32, r->columns, r->values));
+    OK(trine_spmv_analyse(ctx, &plan, A, NULL));
+    OK(trine_spmv_numeric(plan, TRINE_HOST, r->values, NULL));
+    OK(trine_context_synchronize(ctx));
+    OK(trine_spmv_as_op(plan, &op));
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&A));
+    return op;
+}
+
+/** Vectors of many blocks, which meet: beside the host's loop, and beside a CPU. */
+static void many_blocks_take_the_same_steps(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context(), cpu;
+    OK(trine_context_create(&cpu, "cpu"));
+    static const int sizes[] = {300, 70001, 150001};
+    for (int d = 0; d < 4; d++)
+        for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
+            for (int with = 0; with < 3; with++) {
+                const trine_dtype t = all_dtypes[d];
+                const int n = sizes[size];
+                const trine_krylov_options o = {.method = with == 2 ? TRINE_KRYLOV_FGMRES : TRINE_KRYLOV_GMRES,
+                                                .restart = with ? 7 : 0,
+                                                .rtol = 1e4 * eps_of(t)};
+                void *b = random_vector(t, n, 41), *m = malloc((size_t)n * trine_dtype_size(t)),
+                     *x = malloc((size_t)n * trine_dtype_size(t));
+                for (int i = 0; i < n; i++) put(t, m, i, 1 / (4 + (wide)(i % 7)));
+                const far_rows rows = make_far_rows(t, n);
+                trine_op A = far_product(ctx, t, n, &rows), there = far_product(cpu, t, n, &rows), M = NULL,
+                         M_there = NULL;
+                void *copy = NULL;
+                if (with) {
+                    OK(trine_alloc(ctx, TRINE_DEVICE, (size_t)n * trine_dtype_size(t), &copy));
+                    OK(trine_copy(ctx, copy, TRINE_DEVICE, m, TRINE_HOST, (size_t)n * trine_dtype_size(t)));
+                    OK(trine_op_diagonal(ctx, &M, t, n, copy));
+                    OK(trine_op_diagonal(cpu, &M_there, t, n, m));
+                }
+                const trine_krylov_result r = compare(ctx, A, M, o, t, b, n, 1);
+                assert_int_equal(r.outcome, TRINE_OUTCOME_CONVERGED);
+                trine_krylov k;
+                trine_krylov_result q;
+                const trine_dense B = block(b, n, 1), X = block(x, n, 1);
+                OK(trine_krylov_create(cpu, &k, there, M_there, &o));
+                OK(trine_krylov_solve(k, &B, &X, NULL));
+                OK(trine_krylov_get_result(k, 0, &q, NULL));
+                assert_true(llabs(q.steps - r.steps) <= 1 && q.restarts == r.restarts);
+                OK(trine_krylov_destroy(&k));
+                OK(trine_op_destroy(&A));
+                OK(trine_op_destroy(&there));
+                OK(trine_op_destroy(&M));
+                OK(trine_op_destroy(&M_there));
+                trine_free(ctx, TRINE_DEVICE, copy);
+                free(rows.offsets), free(rows.columns), free(rows.values);
+                free(b), free(m), free(x);
+            }
+    OK(trine_context_destroy(&cpu));
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Everything that ends an iteration but failures, which a graph has none of. */
 static void outcomes_are_the_same(void **state)
 {
@@ -360,7 +449,7 @@ int main(void)
         cmocka_unit_test(every_method_takes_the_same_steps),  cmocka_unit_test(cycles_in_single_precision),
         cmocka_unit_test(preconditioners_take_turns),         cmocka_unit_test(outcomes_are_the_same),
         cmocka_unit_test(recorded_loops_are_used_again),      cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
-        cmocka_unit_test(unrolled_loops_take_the_same_steps),
+        cmocka_unit_test(unrolled_loops_take_the_same_steps), cmocka_unit_test(many_blocks_take_the_same_steps),
     };
     return TEST_MAIN(tests);
 }

@@ -332,6 +332,7 @@ template <typename T> void compare_look(const matrix<T> &A)
         if (centre == 0) expected[LOOK_MISSING]++;
         expected[LOOK_DIAGONAL] += centre / by, expected[LOOK_NEAR] += near / by;
         expected[LOOK_ALL] += (centre + all) / by;
+        expected[LOOK_LENGTH] += pow((double)(A.end[i] - A.begin[i]), 2);
         expected[LOOK_RATIO] += last[i], expected[LOOK_SQUARE] += last[i] * last[i];
         squares += sweep / centre * (sweep / centre);
     }

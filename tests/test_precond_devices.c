@@ -388,16 +388,39 @@ static void dense_column(void **state)
     trine_matrix_destroy(&A);
 }
 
-/** What AUTO takes on a GPU, by sums that are made there. */
+/** What AUTO takes for A, which goes, on a GPU. */
+static void assert_choice(trine_matrix A, const char *name, trine_precond_method method, const char *reason)
+{
+    trine_precond_info info;
+    trine_precond p = new_plan(test_shared(2), A, &(trine_precond_options){.method = TRINE_PRECOND_AUTO});
+    OK(trine_precond_get_info(p, &info));
+    if (info.method != method || !strstr(info.reason, reason))
+        fail_msg("%s: %s (%s), not %s (%s)", name, trine_precond_method_name(info.method), info.reason,
+                 trine_precond_method_name(method), reason);
+    OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&A);
+}
+
+/** By sums that are made there. */
 static void choices(void **state)
 {
     static const struct {
         const char *spec;
+        double factor; /* of the diagonal */
         trine_precond_method method;
-    } cases[] = {{"diagonal:n=20", TRINE_PRECOND_DIAGP1},    {"tridiag:n=300", TRINE_PRECOND_ALG_TRI},
-                 {"laplace2d:n=50", TRINE_PRECOND_ALT_I},    {"aniso2:n=40", TRINE_PRECOND_ALT_I},
-                 {"laplace3d27:n=10", TRINE_PRECOND_DIAGP1}, {"rotate7:n=30", TRINE_PRECOND_MOS_A},
-                 {"rotate7:n=30", TRINE_PRECOND_DIAGP1}}; /* the last with a zero on the diagonal */
+        const char *reason;
+    } cases[] = {{"diagonal:n=20", 1, TRINE_PRECOND_DIAGP1, "sweeps"},
+                 {"tridiag:n=300", 1, TRINE_PRECOND_ALG_TRI, "one forest"},
+                 {"laplace2d:n=50", 1, TRINE_PRECOND_DIAGP1, "few rows"},
+                 {"laplace2d:n=520", 1, TRINE_PRECOND_ALT_I, "as much as"},
+                 {"aniso2:n=40", 1, TRINE_PRECOND_DIAGP1, "few rows"},
+                 {"aniso2:n=40", 0.5, TRINE_PRECOND_MOS_A, "less than"},
+                 {"laplace3d27:n=10", 1, TRINE_PRECOND_DIAGP1, "sweeps"},
+                 {"laplace3d27:n=14", 0.6, TRINE_PRECOND_ALT_I, "many entries"},
+                 {"laplace3d27:n=14", 0.4, TRINE_PRECOND_DIAGP1, "outweigh"},
+                 {"rotate7:n=30", 1, TRINE_PRECOND_MOS_A, "less than"},
+                 {"rotate7:n=30", 0, TRINE_PRECOND_DIAGP1, "missing"}}; /* of the first row only */
     enum { CASES = sizeof cases / sizeof *cases };
     (void)state;
     if (!test_is_to_do()) return;
@@ -405,25 +428,36 @@ static void choices(void **state)
     for (int t = 0; t < 4; t++)
         for (int k = 0; k < CASES; k++) {
             trine_matrix A;
-            trine_precond_info info;
+            trine_matrix_info info;
+            const int64_t *offsets;
             const int32_t *columns;
             const void *values;
-            int64_t e = 0;
             OK(trine_matrix_gallery(test_cpu(1), &A, cases[k].spec, all_dtypes[t]));
-            OK(trine_matrix_get_arrays(A, NULL, &columns, &values));
-            while (columns[e] != 0) e++;
-            if (k + 1 == CASES) put(all_dtypes[t], (void *)values, e, 0);
-            trine_precond p = new_plan(test_shared(2), A, &(trine_precond_options){.method = TRINE_PRECOND_AUTO});
-            OK(trine_precond_get_info(p, &info));
-            if (info.method != cases[k].method) {
-                print_error("%s, dtype %d: %s (%s)\n", cases[k].spec, (int)all_dtypes[t],
-                            trine_precond_method_name(info.method), info.reason);
-                fail();
-            }
-            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
-            trine_precond_destroy(&p);
-            trine_matrix_destroy(&A);
+            OK(trine_matrix_get_info(A, &info));
+            OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
+            for (int64_t i = 0; i < (cases[k].factor > 0 ? info.n_rows : 1); i++)
+                for (int64_t e = offsets[i]; e < offsets[i + 1]; e++)
+                    if (columns[e] == i)
+                        put(all_dtypes[t], (void *)values, e, (wide)cases[k].factor * get(all_dtypes[t], values, e));
+            assert_choice(A, cases[k].spec, cases[k].method, cases[k].reason);
         }
+    /* a chain, whose first row has entries in all columns */
+    enum { N = 200 };
+    int64_t offsets[N + 1] = {0};
+    int32_t columns[4 * N];
+    double values[4 * N];
+    trine_matrix A;
+    for (int i = 0; i < N; i++) {
+        int64_t at = offsets[i];
+        for (int j = 0; j < N; j++) {
+            if (i && abs(i - j) > 1) continue;
+            columns[at] = j;
+            values[at++] = i == j ? 2 : abs(i - j) == 1 ? -1 : -1e-3;
+        }
+        offsets[i + 1] = at;
+    }
+    OK(trine_matrix_csr(test_cpu(1), &A, TRINE_D, N, N, offsets[N], TRINE_HOST, 64, offsets, 32, columns, values));
+    assert_choice(A, "a long row", TRINE_PRECOND_DIAGP1, "longer");
 }
 
 /** What is not definite, and a zero pivot, with the row, where a GPU factors. */

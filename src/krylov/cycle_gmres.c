@@ -91,17 +91,63 @@ done:
     return status;
 }
 
+/** What A is multiplied by for V[j + 1]: M V[j] with M on the right. */
+static trine_status make_factor(struct krylov_work *w, int j, const void **x)
+{
+    trine_status status = TRINE_SUCCESS;
+    const krylov_parameters *p = &w->plan->parameters;
+    *x = w->V[j];
+    if (!p->has_M || p->is_left) return TRINE_SUCCESS;
+    *x = made_beside(w, j);
+    if (*x) return TRINE_SUCCESS;
+    void *const room = w->Z[is_flexible(w) ? j : 0];
+    TRY(krylov_apply_M(w, KRYLOV_RUNNING, w->V[j], room));
+    *x = room;
+done:
+    return status;
+}
+
+/** By the backend, steps from j on; 0: of the cycle. */
+static trine_status take_on_rows(struct krylov_work *w, int j, int steps, const void *x, bool *done)
+{
+    const krylov_parameters *p = &w->plan->parameters;
+    *done = false;
+    if (!w->plan->backend->arnoldi || p->is_left || w->has_errors) return TRINE_SUCCESS;
+    w->is_fresh = false;
+    return w->plan->backend->arnoldi(w, j, steps, x, made_beside(w, steps ? j + 1 : j), done);
+}
+
 static trine_status step(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool has_M = w->plan->parameters.has_M;
-    void *z = made_beside(w, j);
-    if (z) TRY(krylov_apply_A(w, KRYLOV_RUNNING, z, w->V[j + 1]));
-    else TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
+    const void *x;
+    bool done;
+    TRY(make_factor(w, j, &x));
+    TRY(take_on_rows(w, j, 1, x, &done));
+    if (done) goto report;
+    if (w->plan->parameters.is_left) {
+        void *z;
+        TRY(krylov_apply_system(w, w->V[j], w->Z[0], &z, w->V[j + 1]));
+    } else {
+        TRY(krylov_apply_A(w, KRYLOV_RUNNING, x, w->V[j + 1]));
+    }
     TRY(orthogonalize(w, j));
+report:
     w->steps++;
     TRY(krylov_report(w, krylov_form_gmres));
 done:
+    return status;
+}
+
+/** All of it at once, where nobody looks in between, and M is a diagonal or none. */
+static trine_status take_cycle(struct krylov_work *w, bool *done)
+{
+    const krylov_parameters *p = &w->plan->parameters;
+    void *const z = made_beside(w, 0);
+    *done = false;
+    if (!w->records || w->plan->unrolls || is_flexible(w) || (p->has_M && !z)) return TRINE_SUCCESS;
+    const trine_status status = take_on_rows(w, 0, 0, z ? z : w->V[0], done);
+    if (*done) w->steps += p->restart;
     return status;
 }
 
@@ -109,8 +155,10 @@ done:
 trine_status krylov_cycle_gmres(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
+    bool done;
     TRY(start(w));
-    TRY(krylov_loop(w, w->plan->parameters.restart, step));
+    TRY(take_cycle(w, &done));
+    if (!done) TRY(krylov_loop(w, w->plan->parameters.restart, step));
 done:
     return status;
 }

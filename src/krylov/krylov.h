@@ -77,6 +77,10 @@ struct krylov_backend {
     trine_status (*orthogonalize)(struct krylov_work *work, int j, void *z, bool *done);
     /** Steps of CG, to the end of the body of a loop, on the rows of A. NULL, or *done false: by programs. */
     trine_status (*conjugate)(struct krylov_work *work, bool *done);
+    /** A step of GMRES, to the end of the body of a loop, on the rows of A: V[j + 1] from A x; z not NULL: and
+     *  z = M V[j + 1], M a diagonal. steps 0: all of a cycle from j on, each next x is z or the last vector. NULL, or
+     *  *done false: by orthogonalize. */
+    trine_status (*arnoldi)(struct krylov_work *work, int j, int steps, const void *x, void *z, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
     /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
@@ -89,6 +93,7 @@ extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
 trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, void *z, bool *done);
 trine_status krylov_cuda_conjugate(struct krylov_work *work, bool *done);
+trine_status krylov_cuda_arnoldi(struct krylov_work *work, int j, int steps, const void *x, void *z, bool *done);
 
 /* -------------------------------------------------------------------- plan */
 

@@ -1,8 +1,8 @@
 /* Which method a matrix gets that nobody has chosen one for. A diagonal where its entries are enough, or where there is
  * little else (bench/results, suite precond, is what the bounds come from). Else on a CPU the tridiagonal part, if the
  * rest does nothing to smooth vectors, or an incomplete factorization, whose set-up is one pass over A and whose
- * triangles are read once a step; and on a GPU a splitting, by what share of the sum of all |a_ij| lies on the
- * diagonal, and along the paths of one forest. */
+ * triangles are read once a step. On a GPU a diagonal where steps with one are quick, else a splitting, by what share
+ * of the sum of all |a_ij| lies on the diagonal, and along the paths of one forest. */
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +29,17 @@ static const double UNEVEN = 16;
 static const double OUTWEIGHED = 2.5;
 /** Row sums outside the three middle diagonals, of the diagonal, that are as good as zero. */
 static const double CANCELS = 0.05;
+
+/** On a GPU: rows, and entries of one on average, up to which steps with a diagonal are parts of one launch
+ *  (krylov/cuda), which take a third to a sixth of the time of a step with a splitting. */
+static const int64_t QUICK_ROWS = 250000, QUICK_ENTRIES = 16;
+/** Entries of a row, of which those of two paths are few: the adaptive construction, which keeps no more in each
+ *  factor, then may stagnate. */
+static const double MANY_ENTRIES = 10;
+/** As OUTWEIGHED, for the alternating splitting of rows with many entries. */
+static const double OUTWEIGHED_THERE = 2;
+/** Mean square of the entries of rows over the square of the mean: a few rows have most of them. */
+static const double SPREAD = 4;
 
 /** Whether no entry of the diagonal is missing or zero. */
 static bool has_diagonal(trine_precond p)
@@ -95,6 +106,8 @@ static bool settles(trine_precond p, double *x, double *y, double *others)
 
 static const char SETTLES[] = "the diagonal is enough: sweeps of Jacobi's method bring errors down";
 
+static const char UNEVEN_ROWS[] = "a few rows are much longer than the others";
+
 static bool is_uneven(trine_precond p)
 {
     int64_t longest = 0;
@@ -122,7 +135,7 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     if (settles(p, x, x + n, &others)) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
     } else if (is_uneven(p)) {
-        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "a few rows are much longer than the others");
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, UNEVEN_ROWS);
     } else {
         precond_cpu.outside[p->base.dtype](&rows, x, ctx);
         if (mean_of(n, x) < CANCELS)
@@ -216,6 +229,22 @@ done:
     return status;
 }
 
+/** Of A that is neither for a diagonal nor for one forest: share of the diagonal, and ratio of the others to it. */
+static void decide_splitting(trine_precond p, trine_precond_options *o, double share, double ratio)
+{
+    const double n = (double)p->base.n, entries = (double)p->nnz / n;
+    if (share < DOMINANT && entries <= MANY_ENTRIES)
+        decide(p, o, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
+    else if (p->base.n <= QUICK_ROWS && p->nnz <= QUICK_ENTRIES * p->base.n)
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "few rows: steps with a diagonal are quick");
+    else if (share < DOMINANT && !(ratio < OUTWEIGHED_THERE))
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, "the many other entries of a row outweigh the diagonal by far");
+    else
+        decide(p, o, TRINE_PRECOND_ALT_I, FACTORS,
+               share < DOMINANT ? "rows have many entries, which outweigh the diagonal"
+                                : "the diagonal has as much as its rows' other entries");
+}
+
 static const char NO_DIAGONAL[] = "entries of the diagonal are missing or zero";
 
 static trine_status choose_splitting(trine_precond p, trine_precond_options *o, trine_space space, const void *values)
@@ -232,10 +261,15 @@ static trine_status choose_splitting(trine_precond p, trine_precond_options *o, 
         goto done;
     }
     const double share = s.sum[LOOK_DIAGONAL] / s.sum[LOOK_ALL], near = s.sum[LOOK_NEAR] / s.sum[LOOK_ALL],
-                 all = s.sum[LOOK_ALL];
+                 all = s.sum[LOOK_ALL], n = (double)p->base.n, ratio = s.sum[LOOK_RATIO] / n, nnz = (double)p->nnz;
+    const bool is_spread = s.sum[LOOK_LENGTH] * n >= SPREAD * nnz * nnz;
     TRY(settles_there(p, &s, &is_enough));
     if (is_enough) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
+        goto done;
+    }
+    if (is_spread) {
+        decide(p, o, TRINE_PRECOND_DIAGP1, 0, UNEVEN_ROWS);
         goto done;
     }
     if (near >= NEARLY_ALL) { /* else no forest has so much */
@@ -244,9 +278,7 @@ static trine_status choose_splitting(trine_precond p, trine_precond_options *o, 
     }
     if (along >= NEARLY_ALL)
         decide(p, o, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
-    else if (share < DOMINANT)
-        decide(p, o, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
-    else decide(p, o, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
+    else decide_splitting(p, o, share, ratio);
 done:
     end_survey(p, &s);
     return status;

@@ -3,6 +3,7 @@
 #include "core/gpu_launch.cuh"
 #include "core/gpu_limits.h"
 #include "krylov/cuda/program.cuh"
+#include "krylov/cuda/small_system.cuh"
 
 namespace {
 
@@ -107,8 +108,12 @@ trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int 
     int saved;
     if (!w->nrhs) return TRINE_SUCCESS;
     trine_device_enter(w->plan->base.ctx, &saved);
-    step_columns<<<(unsigned)((w->nrhs + threads - 1) / threads), threads, 0, (gpuStream_t)w->stream>>>(
-        w->own_columns, w->nrhs, which, flags, w->plan->parameters, j);
+    if (which == KRYLOV_GMRES_SOLVE)
+        solve_small_systems<<<(unsigned)w->nrhs, SMALL_THREADS, 0, (gpuStream_t)w->stream>>>(w->own_columns, flags,
+                                                                                             w->plan->parameters);
+    else
+        step_columns<<<(unsigned)((w->nrhs + threads - 1) / threads), threads, 0, (gpuStream_t)w->stream>>>(
+            w->own_columns, w->nrhs, which, flags, w->plan->parameters, j);
     const trine_status status = GPU_LAUNCHED("step_columns");
     trine_device_leave(w->plan->base.ctx, saved);
     return status;
@@ -124,5 +129,6 @@ trine_status look(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_backend krylov_cuda = {scratch_bytes, run,  krylov_cuda_orthogonalize, krylov_cuda_conjugate, step,
-                                           find_rows,     look, &krylov_cuda_recorder};
+const struct krylov_backend krylov_cuda = {
+    scratch_bytes, run,  krylov_cuda_orthogonalize, krylov_cuda_conjugate, krylov_cuda_arnoldi, step,
+    find_rows,     look, &krylov_cuda_recorder};

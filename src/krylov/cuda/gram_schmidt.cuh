@@ -2,7 +2,9 @@
  * its projections; what is left then and its norm; the division by it. Each phase is a pass over the vectors, in which
  * a thread has all vectors' elements of a few rows in registers: so the basis is read three times. Phases of a
  * cooperative launch are divided by meetings of the blocks of a column, of which the last one to come adds up the sums;
- * else each phase is a launch. Names no runtime, so that tests run it on a CPU. */
+ * else each phase is a launch. Where each block has one item the last two phases are one: the norm is that of what the
+ * first projection leaves, less what the second one takes (Pythagoras), unless that is so much that digits cancel.
+ * Names no runtime, so that tests run it on a CPU. */
 #ifndef TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 #define TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 
@@ -11,6 +13,8 @@
 namespace {
 
 enum { PROJECT, PROJECT_AGAIN, MEASURE, NORMALIZE };
+/** Of squares: the second projection takes less than a tenth of the vector, so that no digit cancels. */
+constexpr double TAKES = 0.01;
 
 struct basis_arguments {
     krylov_parameters parameters;
@@ -85,6 +89,7 @@ template <int PARTS, int NV> struct block_sums {
     double of_warp[PARTS * NV][17];
     krylov_sum total[NV];
     krylov_sum scaled[16]; /* of one dot product, of each warp */
+    double square_of_warp[16];
 };
 
 __device__ bool is_safe(double re, double im)
@@ -133,12 +138,13 @@ template <typename T, int NV> struct chunk_pass {
     __device__ T *w() const { return (T *)a.w + column * a.stride; }
     __device__ const T *basis(int k) const { return (const T *)a.basis[k] + column * a.stride; }
 
-    /** Phases with sums. */
-    template <int PHASE> __device__ void run(const T *h, block_sums<PARTS, NV> &sums) const
+    /** Phases with sums; squares: and the square of the norm, behind the sums. */
+    template <int PHASE, bool SQUARES = false>
+    __device__ void run(const T *h, block_sums<PARTS, NV> &sums, bool squares = false) const
     {
         constexpr int SUMS = PHASE == MEASURE ? 1 : NV, PIECES = PHASE == MEASURE ? 1 : PARTS;
         const int count = a.j + 1;
-        double sum[PIECES * SUMS] = {};
+        double sum[PIECES * SUMS] = {}, square = 0;
         for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
@@ -170,6 +176,7 @@ template <typename T, int NV> struct chunk_pass {
 #pragma unroll
             for (int i = 0; i < ROWS; i++) {
                 const double zr = first_part(mine.of[i]), zi = second_part(mine.of[i]);
+                if constexpr (SQUARES) square += scalar<T>::is_complex ? zr * zr + zi * zi : zr * zr;
 #pragma unroll
                 for (int k = 0; k < SUMS; k++) {
                     const T &other = PHASE == MEASURE ? mine.of[i] : v[k].of[i];
@@ -182,7 +189,15 @@ template <typename T, int NV> struct chunk_pass {
                 }
             }
         }
+        if constexpr (SQUARES) {
+            square = warp_sum(square);
+            if (threadIdx.x % 32 == 0) sums.square_of_warp[threadIdx.x / 32] = square;
+        }
         add<PHASE, SUMS, PIECES>(sum, sums);
+        if (!SQUARES || !squares || (int)threadIdx.x != count) return;
+        square = 0;
+        for (int w = 0; w < S::THREADS / 32; w++) square += sums.square_of_warp[w];
+        partials[count * a.chunks + chunk] = {square, 0, 0}; /* outside the range of doubles it is not taken */
     }
 
     /** Of all threads, to where the last block to arrive finds them. */
@@ -216,26 +231,52 @@ template <typename T, int NV> struct chunk_pass {
         if (me < count) partials[me * a.chunks + chunk] = total;
     }
 
+    /** What the second projection leaves, divided by its norm; and M times that. */
+    __device__ void finish(const T *h, double factor) const
+    {
+        const real_of<T> f = real_of<T>(factor);
+        for (int64_t u = chunk; u < units(); u += a.chunks) {
+            const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
+            if (row >= a.n) continue;
+            rows v[NV], mine = *(rows *)(w() + row);
+#pragma unroll
+            for (int k = 0; k < NV; k++)
+                if (k <= a.j) v[k] = *(const rows *)(basis(k) + row);
+#pragma unroll
+            for (int k = 0; k < NV; k++)
+                if (k <= a.j) {
+                    const T by = h[k];
+#pragma unroll
+                    for (int i = 0; i < ROWS; i++) mine.of[i] = plus_product(mine.of[i], by, v[k].of[i]);
+                }
+            store(row, mine, f);
+        }
+    }
+
+    __device__ void store(int64_t row, rows mine, real_of<T> f) const
+    {
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            if constexpr (scalar<T>::is_complex) mine.of[i] = {f * mine.of[i].x, f * mine.of[i].y};
+            else mine.of[i] = f * mine.of[i];
+        *(rows *)(w() + row) = mine;
+        if (!a.z) return;
+        const T *d = (const T *)a.diagonal + row;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            const T entry = row + i < a.n ? d[i] : one_of<T>();
+            mine.of[i] = a.divides ? mine.of[i] / entry : mine.of[i] * entry;
+        }
+        *(rows *)((T *)a.z + column * a.stride + row) = mine;
+    }
+
     __device__ void divide(double factor) const
     {
         const real_of<T> f = real_of<T>(factor);
         for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
-            rows mine = *(rows *)(w() + row);
-#pragma unroll
-            for (int i = 0; i < ROWS; i++)
-                if constexpr (scalar<T>::is_complex) mine.of[i] = {f * mine.of[i].x, f * mine.of[i].y};
-                else mine.of[i] = f * mine.of[i];
-            *(rows *)(w() + row) = mine;
-            if (!a.z) continue;
-            const T *d = (const T *)a.diagonal + row;
-#pragma unroll
-            for (int i = 0; i < ROWS; i++) {
-                const T entry = row + i < a.n ? d[i] : one_of<T>();
-                mine.of[i] = a.divides ? mine.of[i] / entry : mine.of[i] * entry;
-            }
-            *(rows *)((T *)a.z + column * a.stride + row) = mine;
+            store(row, *(rows *)(w() + row), f);
         }
     }
 };
@@ -335,14 +376,17 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
     }
 }
 
+/** Of all blocks: 1 / norm; squares of what the second projection takes, and of the vector before, or -1. */
+struct shared_norm { double factor, takes[MOST_BASIS], square; };
+
 /** All blocks of the column come here; each one then adds up the sums of all, in one order, so that none waits for what
  *  another one makes of them. The first one keeps them. */
 template <typename T> __device__ void share_sums(const basis_arguments &a, int64_t column, bool is_first, int phase,
-                                                 const krylov_sum *partials, T *h, double *factor)
+                                                 bool squares, const krylov_sum *partials, T *h, shared_norm &norm)
 {
     krylov_column *c = &a.columns[column];
     meeting *m = &a.meetings[column];
-    const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : a.j + 1;
+    const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : a.j + 1 + squares;
     __threadfence();
     __syncthreads();
     if (me == 0) {
@@ -355,11 +399,16 @@ template <typename T> __device__ void share_sums(const basis_arguments &a, int64
         const krylov_sum sum = add_partials(partials + k * a.chunks, a.chunks);
         if (me % 32) continue;
         if (phase == MEASURE) {
-            *factor = 1 / krylov_sum_root(sum);
+            norm.factor = 1 / krylov_sum_root(sum);
             if (is_first) c->sums[0] = sum;
             continue;
         }
+        if (k > a.j) {
+            norm.square = sum.re;
+            continue;
+        }
         const krylov_scalar minus = krylov_minus(krylov_sum_value(sum));
+        norm.takes[k] = minus.re * minus.re + minus.im * minus.im;
         if constexpr (scalar<T>::is_complex) h[k] = {real_of<T>(minus.re), real_of<T>(minus.im)};
         else h[k] = T(minus.re);
         if (is_first) krylov_gmres_project(c, &a.parameters, a.j, k, phase, sum);
@@ -371,7 +420,8 @@ template <typename T> __device__ void share_sums(const basis_arguments &a, int64
 template <typename T, int NV>
 __device__ void run_one_item(const basis_arguments &a, T *h, block_sums<shape<T, NV>::PARTS, NV> &sums, rotated &room)
 {
-    __shared__ double factor;
+    __shared__ shared_norm norm;
+    const bool squares = a.j + 1 < a.vectors; /* is there room for one sum more? */
     const int64_t column = blockIdx.x / a.chunks;
     const int chunk = (int)(blockIdx.x % a.chunks), me = (int)threadIdx.x;
     krylov_column *c = &a.columns[column];
@@ -384,12 +434,20 @@ __device__ void run_one_item(const basis_arguments &a, T *h, block_sums<shape<T,
     krylov_sum *const one = partials_of(a, column), *const other = one + a.items * a.vectors;
     const chunk_pass<T, NV> pass = {a, column, chunk, one}, next = {a, column, chunk, other};
     pass.template run<PROJECT>(h, sums);
-    share_sums(a, column, chunk == 0, PROJECT, one, h, &factor);
-    next.template run<PROJECT_AGAIN>(h, sums);
-    share_sums(a, column, chunk == 0, PROJECT_AGAIN, other, h, &factor);
-    pass.template run<MEASURE>(h, sums);
-    share_sums(a, column, chunk == 0, MEASURE, one, h, &factor);
-    pass.divide(factor);
+    share_sums(a, column, chunk == 0, PROJECT, false, one, h, norm);
+    next.template run<PROJECT_AGAIN, true>(h, sums, squares);
+    share_sums(a, column, chunk == 0, PROJECT_AGAIN, squares, other, h, norm);
+    double left = squares ? norm.square : -1, takes = 0;
+    for (int k = 0; k <= a.j; k++) takes += norm.takes[k];
+    if (is_safe(left, 0) && takes < TAKES * left) {
+        left -= takes;
+        pass.finish(h, 1 / sqrt(left));
+        if (me == 0 && chunk == 0) c->sums[0] = {left, 0, 0};
+    } else {
+        pass.template run<MEASURE>(h, sums);
+        share_sums(a, column, chunk == 0, MEASURE, false, one, h, norm);
+        pass.divide(norm.factor);
+    }
     if (me == 0 && atomicAdd(&m->left, 1u) == (unsigned)a.chunks - 1) m->arrived = m->left = 0;
     if (chunk) return;
     rotate(c, &a.parameters, a.j, room);

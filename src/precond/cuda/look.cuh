@@ -58,7 +58,9 @@ template <typename T> struct look_at_row {
         const row_seen r = rows.look(i);
         const double by = r.centre > r.others ? r.centre : r.others;
         y[i] = r.others / r.centre;
+        const auto length = (double)(rows.ends[i] - rows.offsets[i]);
         for (int k = 0; k < 2; k++) largest[2 * i + k] = r.column[k];
+        sums[LOOK_LENGTH] += length * length;
         if (r.centre == 0) sums[LOOK_MISSING]++;
         sums[LOOK_RATIO] += y[i];
         sums[LOOK_SQUARE] += y[i] * y[i];
