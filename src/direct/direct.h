@@ -65,6 +65,9 @@ struct trine_factor_s {
                        it */
     trine_matrix lender; /* whose arrays A has, unless NULL: the caller's */
     uint64_t pattern_hash; /* of A then */
+    /* Of new values stored by rows: their pattern, and the place of each in F->A; NULL until there were some. */
+    int64_t *given_offsets;
+    int32_t *given_indices, *given_places;
     int64_t *wide_rows; /* factor_wide_rows */
     int32_t *narrow_offsets; /* factor_narrow_offsets */
     bool has_full_rank; /* structurally, as is known */

@@ -638,6 +638,9 @@ trine_status trine_factor_destroy(trine_factor *out)
     release_backend(F);
     trine_free(ctx, TRINE_HOST, F->given_order);
     trine_free(ctx, TRINE_HOST, F->symmetric_order);
+    trine_free(ctx, TRINE_HOST, F->given_offsets);
+    trine_free(ctx, TRINE_HOST, F->given_indices);
+    trine_free(ctx, TRINE_HOST, F->given_places);
     factor_drop_copies(F);
     pthread_mutex_destroy(&F->lock);
     trine_matrix_destroy(&F->A);
