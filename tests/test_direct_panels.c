@@ -100,7 +100,14 @@ static void solves_are_accurate_whatever_inverses_lose(void **state)
         OK(trine_direct_create(ctx, &plan, A,
                                &(trine_direct_options){.ops = TRINE_N | TRINE_T, .triangular.max_nrhs = 3}));
         for (int update = 0; update <= 1; update++) {
+            trine_direct_info chosen;
             if (update) OK(trine_direct_update(plan, A));
+            OK(trine_direct_get_info(plan, &chosen));
+            if (test_on_gpu() && sides[k] == 60) { /* growth beyond refinement: no panels of SuperLU's */
+                assert_int_equal(chosen.factor.method, TRINE_DIRECT_LU_UMFPACK);
+                assert_int_equal(chosen.solver, TRINE_SOLVER_GENERAL);
+                assert_non_null(strstr(chosen.factor.reason, "substituted"));
+            }
             for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
                 for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
                     const double error = error_of_solve(ctx, plan, A, TRINE_D, op, N, nrhs);

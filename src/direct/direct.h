@@ -155,6 +155,9 @@ trine_status factor_auto(trine_factor F);
 /** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will
  *  do. */
 trine_status factor_auto_update(trine_factor F, trine_status status);
+/** F, which is SuperLU's by AUTO's choice, anew by UMFPACK in METIS's order; *taken: it is accurate. Else SuperLU's
+ *  again. */
+trine_status factor_lu_by_rows(trine_factor F, const char *why, bool *taken);
 /** SuperLU, and UMFPACK where SuperLU cannot. */
 trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */

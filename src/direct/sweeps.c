@@ -240,6 +240,10 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
      * factorization of the sparsest matrices. */
     enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
+    /* Two factorizations were made for few levels, and rows that wait take ten times as long as inverses
+     * (docs/notes/direct-choices.md): these are to be looked at for fewer solves than elsewhere. */
+    enum { SOLVES_FOR_ONE = 10 };
+    if (!options.expected_solves && s->after_panels) options.expected_solves = SOLVES_FOR_ONE * 100;
     s->few_entries = !options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL;
     if (s->few_entries) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
@@ -326,18 +330,19 @@ bool sweeps_on_trial(const direct_sweeps *s)
     return false;
 }
 
-void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels, double *growth)
+direct_panels sweeps_count_panels(const direct_sweeps *s)
 {
     const trine_supernodal plans[] = {s->L_panels, s->Ut_panels};
-    *substituted = *panels = 0;
-    *growth = 0;
+    direct_panels found = {0};
     for (int k = 0; k < 2 && s->supernodal && plans[k]; k++) {
         trine_supernodal_info info;
         if (trine_supernodal_get_info(plans[k], &info)) continue;
-        *panels += info.panels_merged;
-        if (!(info.growth <= *growth)) *growth = isnan(info.growth) ? INFINITY : info.growth;
-        *substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
+        found.panels += info.panels_merged;
+        found.levels += info.levels_merged;
+        if (!(info.growth <= found.growth)) found.growth = isnan(info.growth) ? INFINITY : info.growth;
+        found.substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
     }
+    return found;
 }
 
 double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }
