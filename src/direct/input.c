@@ -392,7 +392,7 @@ trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W,
     int64_t *offsets;
     int32_t *indices;
     void *values;
-    bool taken = false;
+    bool taken = false, has_pattern; /* which all values have */
     *W = NULL;
     if (!old.n || !old.offsets || !old.indices || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST ||
         info.dtype != F->dtype || info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
@@ -401,9 +401,11 @@ trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W,
     const bool by_columns = info.format == TRINE_CSC;
     const int parts = factor_parts(F);
     if (!in.values || (!by_columns && info.format != TRINE_CSR)) return TRINE_SUCCESS;
-    TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, old.n, old.n, old.nnz, &offsets, &indices, &values));
-    memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
-    memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    TRY(factor_make_matrix(F, SPARE_MATRIX, TRINE_CSC, old.nnz, W, &offsets, &indices, &values, &has_pattern));
+    if (!has_pattern) {
+        memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
+        memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    }
     if (by_columns) {
         taken = same_arrays(&in, &old) && copy_finite(old.nnz * parts, in.values, values);
     } else {

@@ -197,7 +197,7 @@ done:
     return status;
 }
 
-/** The factor's triangle in the vectors' dtype, which leaves a factor of the plan's own. */
+/** The factor's triangle in the vectors' dtype, which leaves a factor of the plan's own, until there are new values. */
 static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
 {
     trine_matrix stored = NULL;
@@ -205,7 +205,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     const void *values;
     *T = NULL;
     trine_status status = factor_any_triangle(F, which, &stored);
-    if (F->of_plan) trine_matrix_destroy(&F->triangles[which == TRINE_UPPER]);
+    if (F->of_plan && !F->updated) trine_matrix_destroy(&F->triangles[which == TRINE_UPPER]);
     if (status || F->dtype == s->dtype) {
         *T = stored;
         return status;
