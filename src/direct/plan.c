@@ -336,13 +336,13 @@ done:
     return status;
 }
 
-static trine_status make_sweeps(trine_direct D)
+/** SuperLU's panels wait too long: UMFPACK's factor in their place, where it is accurate. */
+static trine_status replace_panels(trine_direct D)
 {
+    enum { SEVERAL = 8 }; /* right-hand sides, for which found panels are faster than rows */
     trine_status status = TRINE_SUCCESS;
     char why[80];
     bool taken;
-    TRY(make_panels_or_rows(D));
-    if (!rows_are_faster(D)) goto done;
     const direct_panels found = sweeps_count_panels(&D->sweeps);
     snprintf(why, sizeof why, "of SuperLU's %lld panels in %lld levels %lld are substituted", (long long)found.panels,
              (long long)found.levels, (long long)found.substituted);
@@ -351,9 +351,36 @@ static trine_status make_sweeps(trine_direct D)
     TRY(factor_lu_by_rows(D->F, why, &taken));
     D->sweeps.rows_tried = true;
     D->sweeps.after_panels = taken;
+    D->sweeps.find_panels = taken && D->sweeps.max_nrhs >= SEVERAL;
     TRY(take_matrix(D, D->A));
     TRY(place_permutations(D));
     TRY(make_panels_or_rows(D));
+done:
+    return status;
+}
+
+/** Panels that were found in triangles, which rows are to solve with after all. */
+static bool found_panels_wait(trine_direct D)
+{
+    enum { MOST_LEVELS = 100 };
+    const direct_panels found = sweeps_count_panels(&D->sweeps);
+    return D->sweeps.find_panels &&
+           ((found.substituted > 0 && !D->sweeps.invert_all) || found.levels > MOST_LEVELS);
+}
+
+static trine_status make_sweeps(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_panels_or_rows(D));
+    if (rows_are_faster(D)) TRY(replace_panels(D));
+    if (found_panels_wait(D)) {
+        sweeps_destroy(&D->sweeps);
+        D->sweeps.find_panels = D->sweeps.invert_all = false;
+        TRY(take_matrix(D, D->A));
+        TRY(make_panels_or_rows(D));
+    }
+    for (int k = 0; k < 2 && D->sweeps.find_panels && !D->F->updated; k++) /* as those that rows are made of */
+        trine_matrix_destroy(&D->F->triangles[k]);
 done:
     return status;
 }

@@ -111,10 +111,34 @@ static void note_growth(direct_sweeps *s, trine_supernodal plan, trine_supernoda
              info.growth, (long long)info.substituted_panels, (long long)info.panels_merged);
 }
 
+/** A plan for panels that are found in F's triangle, which stays. */
+static trine_status set_found_panels(direct_sweeps *s, trine_factor F, trine_uplo which, trine_supernodal *plan)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix T = NULL;
+    trine_panels panels = {0};
+    const double start = trine_wall_time();
+    TRY(factor_any_triangle(F, which, &T));
+    TRY(trine_panels_detect(
+        s->ctx, T, &(trine_panels_options){.uplo = which, .diag = which == TRINE_LOWER ? F->diag_L : TRINE_NONUNIT},
+        &panels));
+    s->analyse_seconds += trine_wall_time() - start;
+    TRY(set_panels(s, &panels, s->invert[which == TRINE_UPPER], plan));
+done:
+    trine_panels_free(s->ctx, &panels);
+    trine_matrix_destroy(&T);
+    return status;
+}
+
 static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels;
+    if (sweeps_find_panels(s, F)) {
+        TRY(set_found_panels(s, F, TRINE_LOWER, &s->L_panels));
+        TRY(set_found_panels(s, F, TRINE_UPPER, &s->Ut_panels));
+        goto done;
+    }
     TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
     TRY(set_panels(s, &panels, s->invert[0], &s->L_panels));
     if (s->cholesky) {
@@ -125,9 +149,9 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
         s->analyse_seconds += trine_wall_time() - start;
         TRY(set_panels(s, &panels, s->invert[1], &s->Ut_panels));
     }
-    note_growth(s, s->L_panels, s->invert[0], "L");
-    note_growth(s, s->Ut_panels, s->invert[1], "U");
 done:
+    if (!status) note_growth(s, s->L_panels, s->invert[0], "L");
+    if (!status) note_growth(s, s->Ut_panels, s->invert[1], "U");
     factor_drop_upper_panels(F);
     return status;
 }

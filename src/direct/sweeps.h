@@ -24,7 +24,8 @@ typedef struct {
     bool cholesky;
     trine_supernodal_invert invert[2];         /* asked of the supernodal plans of L and of U */
     bool invert_all;                           /* all panels are inverted, where nothing else was asked for */
-    bool rows_tried, after_panels;             /* another factor was, in place of slow panels, and solves by rows */
+    bool rows_tried, after_panels;             /* another factor was, in place of slow panels, and solves */
+    bool find_panels;                          /* by panels that are found in its triangles, for several vectors */
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
@@ -35,6 +36,11 @@ typedef struct {
     direct_works works;                        /* the callers', with works of the plans above */
 } direct_sweeps;
 
+/** Whether panels are those found in the triangles of F, which has none of its own. */
+static inline bool sweeps_find_panels(const direct_sweeps *s, trine_factor F)
+{
+    return s->find_panels && F->method == TRINE_DIRECT_LU_UMFPACK;
+}
 /** Whether the panels of F's factor are to be used; s->reason says why, or why not (choose_solver.c). */
 bool sweeps_want_panels(direct_sweeps *s, trine_factor F);
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
