@@ -92,17 +92,16 @@ static void check_solves(trine_context ctx, trine_direct plan, trine_matrix A, i
                          const char *what)
 {
     const int64_t numbers[] = {1, 3, most};
-    EACH(k, numbers)
-        for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
-            const double error = error_of_solve(ctx, plan, A, TRINE_D, op, n, numbers[k]);
-            trine_direct_info info;
-            OK(trine_direct_get_info(plan, &info));
-            if (!(error < 10))
-                print_error("%s, op %d, %d right-hand sides: %g eps; growth %g and %g; %s\n", what, (int)op,
-                            (int)numbers[k],
-                            error, info.lower_panels.growth, info.upper_panels.growth, info.reason);
-            assert_true(error < 10);
-        }
+    EACH(k, numbers) for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op))
+    {
+        const double error = error_of_solve(ctx, plan, A, TRINE_D, op, n, numbers[k]);
+        trine_direct_info info;
+        OK(trine_direct_get_info(plan, &info));
+        if (!(error < 10))
+            print_error("%s, op %d, %d right-hand sides: %g eps; growth %g and %g; %s\n", what, (int)op,
+                        (int)numbers[k], error, info.lower_panels.growth, info.upper_panels.growth, info.reason);
+        assert_true(error < 10);
+    }
 }
 
 /** Whatever AUTO makes of inverses that lose from three digits to all: substitution, refinement, or another factor,
@@ -113,8 +112,8 @@ static void solves_are_accurate_whatever_inverses_lose(void **state)
     enum { N = 240 };
     static const int sides[] = {8, 9, 10, 11, 12, 20, 30, 48, 60};
     trine_context ctx = test_context();
-    EACH(k, sides)
-    for (int64_t most = 3; most <= 9; most += 6) {
+    EACH(k, sides) for (int64_t most = 3; most <= 9; most += 6)
+    {
         trine_matrix A = growing_blocks(ctx, N, sides[k]);
         trine_direct plan;
         char what[40];

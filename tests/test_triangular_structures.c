@@ -302,11 +302,11 @@ static void values_are_found_wherever_they_stand(void **state)
                 if (sorted) sort_rows(&P);
                 struct fixture f = open_problem(P, dtypes[k], false);
                 f.lower = lower;
-                set_plan(&f, (trine_triangular_options){
-                                 .uplo = lower ? TRINE_LOWER : TRINE_UPPER,
-                                 .ops = TRINE_N | TRINE_T,
-                                 .method = order == 3 ? TRINE_TRI_PARTITIONED_INVERSE : TRINE_TRI_LEVELSET,
-                                 .tune.row_order = order == 3 ? 0 : order});
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER,
+                                                        .ops = TRINE_N | TRINE_T,
+                                                        .method = order == 3 ? TRINE_TRI_PARTITIONED_INVERSE
+                                                                             : TRINE_TRI_LEVELSET,
+                                                        .tune.row_order = order == 3 ? 0 : order});
                 solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
                 solve_and_check(&f, TRINE_T, 1, TRINE_COLMAJOR, false, 1, true);
                 close_fixture(&f);

@@ -90,8 +90,9 @@ struct trine_factor_s {
     double *row_scale, *col_scale; /* NULL: ones */
     trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U (L D L^H: by rows) as sorted CSC, of a factor
                                   without panels; Cholesky: U NULL */
-    trine_matrix spare[3]; /* of a plan's factor, from the first new values on: triangles, and A, of values before, whose
-                              memory serves again */
+    trine_matrix
+        spare[3]; /* of a plan's factor, from the first new values on: triangles, and A, of values before, whose
+                     memory serves again */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
     int refine_new; /* and trial_new, those of these pivots when they were chosen */

@@ -315,13 +315,13 @@ static trine_status extract(trine_factor F, double *growth, double *largest)
     TRY(make_triangle(F, &L, 0, numeric->lnz));
     TRY(numeric->nzoff ? make_part(F, U, numeric->unz) : make_triangle(F, U, 1, numeric->unz));
     TRY(make_part(F, off, numeric->nzoff));
-    const int taken =
-        is_complex(F)
-            ? klu_z_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, L.imaginary, U->offsets, U->rows, U->real,
-                            U->imaginary, off->offsets, off->rows, off->real, off->imaginary, F->row_perm, F->col_perm,
-                            F->row_scale, NULL, &state->common)
-            : klu_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, U->offsets, U->rows, U->real, off->offsets,
-                          off->rows, off->real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
+    const int taken = is_complex(F)
+                          ? klu_z_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, L.imaginary, U->offsets,
+                                          U->rows, U->real, U->imaginary, off->offsets, off->rows, off->real,
+                                          off->imaginary, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common)
+                          : klu_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, U->offsets, U->rows,
+                                        U->real, off->offsets, off->rows, off->real, F->row_perm, F->col_perm,
+                                        F->row_scale, NULL, &state->common);
     if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
     for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
     if (!factor_scales_are_good(F)) TRY(factor_fail_range(F));

@@ -364,8 +364,7 @@ static bool found_panels_wait(trine_direct D)
 {
     enum { MOST_LEVELS = 100 };
     const direct_panels found = sweeps_count_panels(&D->sweeps);
-    return D->sweeps.find_panels &&
-           ((found.substituted > 0 && !D->sweeps.invert_all) || found.levels > MOST_LEVELS);
+    return D->sweeps.find_panels && ((found.substituted > 0 && !D->sweeps.invert_all) || found.levels > MOST_LEVELS);
 }
 
 static trine_status make_sweeps(trine_direct D)

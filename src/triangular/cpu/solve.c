@@ -128,7 +128,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
         const int64_t structure = gather_form_bytes(e, plan->options.diag == TRINE_UNIT, e->csr != (side == SIDE_N));
         bytes_add(host, sizeof(struct cpu_side) + structure, 0);
         bytes_add(host, levels, levels + n * 4);
-        /* Two schedules, where the order is open, the second one in the making; or one and an array of the structure. */
+        /* Two schedules, where the order is open, the second one being made; or one and an array of the structure. */
         const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : gather_form_reorder_bytes(e);
         const int64_t second = schedule + meanwhile - (plan->options.tune.row_order ? schedule : 0);
         bytes_add(host, schedule, schedule + (second > reordered ? second : reordered));
