@@ -1,5 +1,5 @@
 /* Triangular solves of extreme structures, and with every tuning of a method. */
-#include "core/test_interface.h"
+#include "core/test_places.h"
 #include "triangular_support.h"
 
 #include <math.h>

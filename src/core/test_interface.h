@@ -51,9 +51,6 @@ TRINE_API int64_t trine_kernels_compiled(trine_context ctx);
 
 /* -------------------------------------------------------------- triangular */
 
-/** For tests of large triangles on small ones: plans on a CPU keep the places of values in 64 bits where T has more
- *  entries than this; 0: than 2^32. Not beside an analysis. */
-TRINE_API void trine_triangular_narrow(int64_t entries);
 /** Solve op(T) x = b, T in compressed rows with 64-bit offsets, by definition (src/triangular/reference/): in float,
  *  double, float complex and double complex. x: b before, the solution after. What is not in the triangle uplo is
  *  ignored, and with a unit diagonal the diagonal. */

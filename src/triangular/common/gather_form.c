@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/scalar.h"
-#include "core/test_interface.h"
+#include "core/test_places.h"
 
 static int64_t most_narrow = INT64_C(1) << 32; /* entries of T, whose places have 32 bits */
 
