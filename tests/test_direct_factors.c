@@ -704,6 +704,59 @@ static void new_values_may_be_stored_in_any_way(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A's copy by rows with a last column of its first row, or a value, changed. */
+static trine_matrix changed(trine_context ctx, trine_matrix A, bool value)
+{
+    trine_matrix B;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const void *values;
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, info.dtype));
+    OK(trine_matrix_get_arrays(B, &offsets, &columns, &values));
+    (void)ctx;
+    if (value) {
+        ((double *)values)[0] = NAN;
+    } else {
+        int32_t *last = (int32_t *)columns + offsets[1] - 1;
+        *last = *last == (int32_t)info.n_cols - 1 ? *last - 1 : (int32_t)info.n_cols - 1;
+    }
+    return B;
+}
+
+/** From the second update by rows on: other patterns and values that are not finite are still seen, and other ways to
+ *  store them still taken. */
+static void new_values_by_rows_go_to_known_places(void **state)
+{
+    (void)state;
+    static const trine_dtype doubles[] = {TRINE_D, TRINE_Z};
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(t, doubles) {
+            enum { n = 60 };
+            trine_matrix A = random_matrix(ctx, doubles[t], n, 4, is_hermitian(methods[m]), 5 + t);
+            trine_factor F;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .pivot_threshold = 1}));
+            for (int times = 0; times < 5; times++) {
+                trine_matrix values = rescaled(ctx, A, 30 + (uint64_t)times), B;
+                OK(trine_matrix_copy(values, &B, TRINE_HOST, times == 3 ? TRINE_CSC : TRINE_CSR, doubles[t]));
+                OK(trine_factor_update(F, B));
+                assert_identity(F, B);
+                trine_matrix bad = changed(ctx, B, times % 2);
+                const trine_status status = trine_factor_update(F, bad);
+                assert_int_not_equal(status, TRINE_SUCCESS);
+                assert_identity(F, B);
+                trine_matrix_destroy(&bad);
+                trine_matrix_destroy(&values);
+                trine_matrix_destroy(&B);
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +777,7 @@ int main(void)
         cmocka_unit_test(larger_pivots_spare_refinement),
         cmocka_unit_test(zeros_of_simplicial_factors_are_left_out),
         cmocka_unit_test(new_values_may_be_stored_in_any_way),
+        cmocka_unit_test(new_values_by_rows_go_to_known_places),
     };
     return TEST_MAIN(tests);
 }

@@ -1,5 +1,6 @@
 /* How a direct plan uses a factor's panels: what it does where their inverses are not accurate, and panels in single
  * precision with iterative refinement. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,36 +87,88 @@ static void inaccurate_inverses_are_not_used(void **state)
     trine_context_destroy(&ctx);
 }
 
-/** Whatever AUTO makes of inverses that lose from three digits to all: substitution, or refinement. */
+/** Solves with N and T, before and after new values, of 1, 3 and `most` right-hand sides. */
+static void check_solves(trine_context ctx, trine_direct plan, trine_matrix A, int64_t n, int64_t most,
+                         const char *what)
+{
+    const int64_t numbers[] = {1, 3, most};
+    EACH(k, numbers) for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op))
+    {
+        const double error = error_of_solve(ctx, plan, A, TRINE_D, op, n, numbers[k]);
+        trine_direct_info info;
+        OK(trine_direct_get_info(plan, &info));
+        if (!(error < 10))
+            print_error("%s, op %d, %d right-hand sides: %g eps; growth %g and %g; %s\n", what, (int)op,
+                        (int)numbers[k], error, info.lower_panels.growth, info.upper_panels.growth, info.reason);
+        assert_true(error < 10);
+    }
+}
+
+/** Whatever AUTO makes of inverses that lose from three digits to all: substitution, refinement, or another factor,
+ *  whose panels for several right-hand sides lose as much. */
 static void solves_are_accurate_whatever_inverses_lose(void **state)
 {
     (void)state;
     enum { N = 240 };
     static const int sides[] = {8, 9, 10, 11, 12, 20, 30, 48, 60};
     trine_context ctx = test_context();
-    EACH(k, sides)
+    EACH(k, sides) for (int64_t most = 3; most <= 9; most += 6)
     {
         trine_matrix A = growing_blocks(ctx, N, sides[k]);
         trine_direct plan;
+        char what[40];
+        snprintf(what, sizeof what, "blocks of %d, for %d", sides[k], (int)most);
         OK(trine_direct_create(ctx, &plan, A,
-                               &(trine_direct_options){.ops = TRINE_N | TRINE_T, .triangular.max_nrhs = 3}));
+                               &(trine_direct_options){.ops = TRINE_N | TRINE_T, .triangular.max_nrhs = most}));
         for (int update = 0; update <= 1; update++) {
+            trine_direct_info info;
             if (update) OK(trine_direct_update(plan, A));
-            for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
-                for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
-                    const double error = error_of_solve(ctx, plan, A, TRINE_D, op, N, nrhs);
-                    trine_direct_info info;
-                    OK(trine_direct_get_info(plan, &info));
-                    if (!(error < 10))
-                        print_error("blocks of %d, op %d, %d right-hand sides: %g eps; growth %g and %g; %s\n",
-                                    sides[k], (int)op, (int)nrhs, error, info.lower_panels.growth,
-                                    info.upper_panels.growth, info.reason);
-                    assert_true(error < 10);
-                }
+            OK(trine_direct_get_info(plan, &info));
+            if (test_on_gpu() && sides[k] == 60) { /* growth beyond refinement: no panels, of either factor */
+                assert_int_equal(info.factor.method, TRINE_DIRECT_LU_UMFPACK);
+                assert_int_equal(info.solver, TRINE_SOLVER_GENERAL);
+                assert_non_null(strstr(info.factor.reason, "substituted"));
+            }
+            check_solves(ctx, plan, A, N, most, what);
         }
         OK(trine_direct_destroy(&plan));
         trine_matrix_destroy(&A);
     }
+    trine_context_destroy(&ctx);
+}
+
+/** On a GPU: airfoil_2d's U by SuperLU has inverses that lose five digits, and UMFPACK's has not. */
+static void slow_panels_give_way_to_another_factor(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    const char *path = test_real_matrix("airfoil_2d");
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_matrix_info size;
+    OK(trine_matrix_read(ctx, &A, path, TRINE_D));
+    OK(trine_matrix_get_info(A, &size));
+    for (int64_t most = 3; most <= 9; most += 6) {
+        trine_direct plan;
+        trine_direct_info info;
+        OK(trine_direct_create(ctx, &plan, A,
+                               &(trine_direct_options){.ops = TRINE_N | TRINE_T, .triangular.max_nrhs = most}));
+        for (int update = 0; update <= 1; update++) {
+            if (update) OK(trine_direct_update(plan, A));
+            OK(trine_direct_get_info(plan, &info));
+            assert_int_equal(info.factor.method, TRINE_DIRECT_LU_UMFPACK);
+            assert_int_equal(info.solver, most > 3 ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL);
+            check_solves(ctx, plan, A, size.n_rows, most, "airfoil_2d");
+        }
+        OK(trine_direct_destroy(&plan));
+        /* asked for by name, SuperLU's panels stay */
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}));
+        OK(trine_direct_get_info(plan, &info));
+        assert_int_equal(info.factor.method, TRINE_DIRECT_LU);
+        assert_int_equal(info.solver, TRINE_SOLVER_SUPERNODAL);
+        OK(trine_direct_destroy(&plan));
+    }
+    trine_matrix_destroy(&A);
     trine_context_destroy(&ctx);
 }
 
@@ -300,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inaccurate_inverses_are_not_used),
                                        cmocka_unit_test(solves_are_accurate_whatever_inverses_lose),
+                                       cmocka_unit_test(slow_panels_give_way_to_another_factor),
                                        cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
                                        cmocka_unit_test(one_thread_takes_panels_of_long_columns),
                                        cmocka_unit_test(accurate_inverses_are_kept),

@@ -1,4 +1,5 @@
 /* Triangular solves of extreme structures, and with every tuning of a method. */
+#include "core/test_places.h"
 #include "triangular_support.h"
 
 #include <math.h>
@@ -265,9 +266,59 @@ static void every_width_of_level_sets_gives_the_same_solution(void **state)
     close_fixture(&f);
 }
 
+static bool banded(int64_t i, int64_t j, int64_t n)
+{
+    (void)n;
+    return llabs((long long)(i - j)) <= 12;
+}
+
+/** Indices ascending in every row of what make_problem has left unsorted. */
+static void sort_rows(struct problem *P)
+{
+    for (int64_t i = 0; i < P->n; i++)
+        for (int64_t k = P->offsets[i] + 1; k < P->offsets[i + 1]; k++)
+            for (int64_t at = k; at > P->offsets[i] && P->indices[at - 1] > P->indices[at]; at--) {
+                const int32_t index = P->indices[at];
+                const value v = P->values[at];
+                P->indices[at] = P->indices[at - 1], P->values[at] = P->values[at - 1];
+                P->indices[at - 1] = index, P->values[at - 1] = v;
+            }
+}
+
+/** Values are found by rows, sorted or not and beside the other triangle's, and by places of 32 and of 64 bits. */
+static void values_are_found_wherever_they_stand(void **state)
+{
+    (void)state;
+    static const trine_dtype dtypes[] = {TRINE_D, TRINE_S, TRINE_Z};
+    if (test_on_gpu()) skip();
+    for (int variant = 0; variant < 32; variant++) {
+        const bool lower = variant & 1, csc = variant & 2, poison = variant & 4, sorted = variant & 16;
+        trine_triangular_narrow(variant & 8 ? 1 : 0);
+        for (int k = 0; k < 3; k++)
+            for (int order = 1; order <= 3; order++) {
+                /* the largest has enough values for several threads to take */
+                const int64_t n = order == 1 && k == 0 ? 3000 : 200;
+                struct problem P = make_problem(n, banded, lower, csc, poison, false, 7);
+                if (sorted) sort_rows(&P);
+                struct fixture f = open_problem(P, dtypes[k], false);
+                f.lower = lower;
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER,
+                                                        .ops = TRINE_N | TRINE_T,
+                                                        .method = order == 3 ? TRINE_TRI_PARTITIONED_INVERSE
+                                                                             : TRINE_TRI_LEVELSET,
+                                                        .tune.row_order = order == 3 ? 0 : order});
+                solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+                solve_and_check(&f, TRINE_T, 1, TRINE_COLMAJOR, false, 1, true);
+                close_fixture(&f);
+            }
+    }
+    trine_triangular_narrow(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_found_wherever_they_stand),
         cmocka_unit_test(extreme_structures_are_solved),
         cmocka_unit_test(structures_without_waits_are_solved),
         cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),

@@ -153,7 +153,9 @@ typedef enum {
                           SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they have
                           16 entries on average, and on one thread columns are long. Not if `triangular` asks for
                           a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says
-                          why */
+                          why. On a GPU, where nothing is asked of the factorization, LU whose panels cannot be
+                          inverted or make hundreds of levels is factored anew by UMFPACK, for GENERAL or,
+                          for 8 right-hand sides and more, panels found in that factor */
     TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
                                 are inverted (on a GPU), a trial solve with each op at set-up decides: with a backward
                                 error above 10 eps (LU: 4) nothing is inverted in triangles that had some panels

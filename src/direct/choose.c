@@ -5,7 +5,8 @@
  *     diagonal, or Cholesky broke down  and accurate in a trial solve
  *     else LU, on a CPU                 KLU, if its count is below 80 flops an entry, and accurate in a trial solve
  *                                       else UMFPACK; SuperLU where UMFPACK cannot
- *     else LU, on a GPU                 SuperLU, whose panels the GPU solves with
+ *     else LU, on a GPU                 SuperLU, whose panels the GPU solves with; where those wait for each other too
+ *                                       long (plan.c), UMFPACK
  *
  * Each that fails is logged, with the next that is tried. docs/notes/direct-choices.md has the measurements behind the
  * limits. */
@@ -112,6 +113,23 @@ static trine_status lu_on_cpu(trine_factor F, const char *why)
     if (status || taken) return status;
     status = factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; %s", why, instead);
     return status ? status : umfpack_or_superlu(F, why);
+}
+
+trine_status factor_lu_by_rows(trine_factor F, const char *why, bool *taken)
+{
+    const trine_ordering asked = F->options.ordering;
+    char reason[sizeof F->reason];
+    trine_status status = TRINE_SUCCESS;
+    *taken = false;
+    snprintf(reason, sizeof reason, "%s", F->reason);
+    F->options.ordering = TRINE_ORDERING_METIS; /* few levels */
+    status = factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%.120s; %s", reason, why);
+    if (!status) status = factor_numeric(F);
+    F->options.ordering = asked;
+    *taken = !status && factor_is_accurate(F);
+    if (*taken) return TRINE_SUCCESS;
+    if (status) trine_log(F->ctx, 2, "%s; SuperLU is taken again", trine_last_error());
+    return factor_superlu_or_umfpack(F, reason);
 }
 
 static trine_status lu(trine_factor F, const char *why)

@@ -106,7 +106,8 @@ static const char *why_rows(const direct_sweeps *s, trine_factor F)
 bool sweeps_want_panels(direct_sweeps *s, trine_factor F)
 {
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
-    const bool panels = F->method == TRINE_DIRECT_CHOLESKY || F->method == TRINE_DIRECT_LU;
+    const bool found = sweeps_find_panels(s, F);
+    const bool panels = F->method == TRINE_DIRECT_CHOLESKY || F->method == TRINE_DIRECT_LU || found;
     const bool asked = s->options.solver == TRINE_SOLVER_SUPERNODAL;
     const char *no = NULL;
     if (asked) no = NULL;
@@ -116,6 +117,10 @@ bool sweeps_want_panels(direct_sweeps *s, trine_factor F)
     else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
         no = "a fixed order of summation was asked for";
     else if (!on_gpu) no = why_rows(s, F);
-    snprintf(s->reason, sizeof s->reason, "%s", no ? no : asked ? "asked for" : "the factor has supernodal panels");
+    snprintf(s->reason, sizeof s->reason, "%s",
+             no      ? no
+             : asked ? "asked for"
+             : found ? "panels were found in the factor, for several right-hand sides"
+                     : "the factor has supernodal panels");
     return !no;
 }

@@ -65,6 +65,9 @@ struct trine_factor_s {
                        it */
     trine_matrix lender; /* whose arrays A has, unless NULL: the caller's */
     uint64_t pattern_hash; /* of A then */
+    /* Of new values stored by rows: their pattern, and the place of each in F->A; NULL until there were some. */
+    int64_t *given_offsets;
+    int32_t *given_indices, *given_places;
     int64_t *wide_rows; /* factor_wide_rows */
     int32_t *narrow_offsets; /* factor_narrow_offsets */
     bool has_full_rank; /* structurally, as is known */
@@ -87,6 +90,9 @@ struct trine_factor_s {
     double *row_scale, *col_scale; /* NULL: ones */
     trine_matrix triangles[2]; /* L (UMFPACK: by rows) and U (L D L^H: by rows) as sorted CSC, of a factor
                                   without panels; Cholesky: U NULL */
+    trine_matrix
+        spare[3]; /* of a plan's factor, from the first new values on: triangles, and A, of values before, whose
+                     memory serves again */
     double trial_error; /* backward error of a solve with the triangles, in eps; of the best step */
     int refine; /* steps of refinement that it took */
     int refine_new; /* and trial_new, those of these pivots when they were chosen */
@@ -152,6 +158,9 @@ trine_status factor_auto(trine_factor F);
 /** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will
  *  do. */
 trine_status factor_auto_update(trine_factor F, trine_status status);
+/** F, which is SuperLU's by AUTO's choice, anew by UMFPACK in METIS's order; *taken: it is accurate. Else SuperLU's
+ *  again. */
+trine_status factor_lu_by_rows(trine_factor F, const char *why, bool *taken);
 /** SuperLU, and UMFPACK where SuperLU cannot. */
 trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */
@@ -193,6 +202,13 @@ void factor_drop_copies(trine_factor F);
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** trine_factor_get_triangle by rows or by columns, whichever costs nothing. */
 trine_status factor_any_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
+enum { SPARE_MATRIX = 2 }; /* in factor.spare */
+/** A matrix of F's dtype and order with `count` entries, to be filled but for offsets[0] = 0: the spare one if it fits,
+ *  else new. *again, unless NULL: which it is. */
+trine_status factor_make_matrix(trine_factor F, int which, trine_format format, int64_t count, trine_matrix *M,
+                                int64_t **offsets, int32_t **indices, void **values, bool *again);
+/** *M is not needed any more: its memory stays where new values come again and again. */
+void factor_spare_matrix(trine_factor F, int which, trine_matrix *M);
 /** Drop what the last numeric part left, keep ordering and symbolic part. */
 void factor_clear_numeric(trine_factor F);
 

@@ -191,6 +191,39 @@ void factor_drop_upper_panels(trine_factor F)
     F->upper = (trine_panels){0};
 }
 
+trine_status factor_make_matrix(trine_factor F, int which, trine_format format, int64_t count, trine_matrix *M,
+                                int64_t **offsets, int32_t **indices, void **values, bool *again)
+{
+    trine_matrix_info info;
+    const int64_t *o;
+    const int32_t *i;
+    const void *v;
+    trine_matrix *spare = &F->spare[which];
+    const bool fits = *spare && !trine_matrix_get_info(*spare, &info) && info.nnz == count && info.format == format &&
+                      info.dtype == F->dtype && !trine_matrix_get_arrays(*spare, &o, &i, &v);
+    if (again) *again = fits;
+    if (fits) {
+        *M = *spare;
+        *spare = NULL;
+        *offsets = (int64_t *)o, *indices = (int32_t *)i, *values = (void *)v; /* nobody else has them */
+        return TRINE_SUCCESS;
+    }
+    trine_matrix_destroy(spare);
+    return trine_matrix_allocate(F->ctx, M, format, F->dtype, F->n, F->n, count, offsets, indices, values);
+}
+
+void factor_spare_matrix(trine_factor F, int which, trine_matrix *M)
+{
+    trine_matrix *spare = &F->spare[which];
+    if (F->of_plan && F->updated && *M) {
+        trine_matrix_destroy(spare);
+        *spare = *M;
+        *M = NULL;
+    } else {
+        trine_matrix_destroy(M);
+    }
+}
+
 void factor_clear_numeric(trine_factor F)
 {
     F->factored = false;
@@ -211,13 +244,14 @@ void factor_clear_numeric(trine_factor F)
     F->has_parts = false;
     F->trial_error = -1;
     F->refine = 0;
-    for (int k = 0; k < 2; k++) trine_matrix_destroy(&F->triangles[k]);
+    for (int k = 0; k < 2; k++) factor_spare_matrix(F, k, &F->triangles[k]);
     factor_drop_upper_panels(F);
 }
 
 static void release_backend(trine_factor F)
 {
     factor_clear_numeric(F);
+    for (int k = 0; k < 2; k++) trine_matrix_destroy(&F->spare[k]);
     if (F->backend) F->backend->release(F);
     F->backend = NULL;
     F->state = NULL;
@@ -491,11 +525,12 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
         if (status && !automatic) goto done;
     }
     factor_drop_copies(F);
-    trine_matrix_destroy(&F->A);
+    F->updated = true;
+    if (F->lender) trine_matrix_destroy(&F->A);
+    else factor_spare_matrix(F, SPARE_MATRIX, &F->A);
     trine_matrix_destroy(&F->lender);
     F->A = W;
     F->structure = structure;
-    F->updated = true;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
     if (automatic) status = factor_auto_update(F, status);
@@ -638,8 +673,12 @@ trine_status trine_factor_destroy(trine_factor *out)
     release_backend(F);
     trine_free(ctx, TRINE_HOST, F->given_order);
     trine_free(ctx, TRINE_HOST, F->symmetric_order);
+    trine_free(ctx, TRINE_HOST, F->given_offsets);
+    trine_free(ctx, TRINE_HOST, F->given_indices);
+    trine_free(ctx, TRINE_HOST, F->given_places);
     factor_drop_copies(F);
     pthread_mutex_destroy(&F->lock);
+    trine_matrix_destroy(&F->spare[SPARE_MATRIX]);
     trine_matrix_destroy(&F->A);
     trine_matrix_destroy(&F->lender);
     trine_free(ctx, TRINE_HOST, F);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/scalar.h"
 #include "direct/direct.h"
 
 static struct factor_input input_of(trine_matrix A)
@@ -74,8 +75,9 @@ static inline struct agreement compare(const double *v, const double *w, int par
 }
 
 /** Columns ascend, so the entries (i,j) below the diagonal meet those above it, (j,i), in the order of column i:
- *  next[i] is the first that was not met. */
-static inline void find_structure(const struct factor_input *in, int parts, int64_t *next, struct factor_structure *s)
+ *  next[i] is the first that was not met. is_symmetric: the pattern is, as was seen before. */
+static inline void find_structure(const struct factor_input *in, int parts, bool is_symmetric, int64_t *next,
+                                  struct factor_structure *s)
 {
     struct factor_structure found = {true, true, true, true, true, true};
     memcpy(next, in->offsets, (size_t)in->n * sizeof *next);
@@ -96,7 +98,7 @@ static inline void find_structure(const struct factor_input *in, int parts, int6
         for (; k < end; k++) {
             const int32_t i = in->indices[k];
             const int64_t at = next[i];
-            if (i <= j || at >= in->offsets[i + 1] || in->indices[at] != j) {
+            if (!is_symmetric && (i <= j || at >= in->offsets[i + 1] || in->indices[at] != j)) {
                 found.pattern_symmetric = false;
                 break;
             }
@@ -113,8 +115,8 @@ static inline void find_structure(const struct factor_input *in, int parts, int6
 /** next: n numbers. */
 static void find_structure_of(const struct factor_input *in, int parts, int64_t *next, struct factor_structure *s)
 {
-    if (parts == 2) find_structure(in, 2, next, s);
-    else find_structure(in, 1, next, s);
+    if (parts == 2) find_structure(in, 2, false, next, s);
+    else find_structure(in, 1, false, next, s);
 }
 
 trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s)
@@ -277,22 +279,30 @@ static bool copy_finite(int64_t count, const double *from, double *to)
     return finite;
 }
 
-/** The values of A, stored by rows, where the columns of old have them; false: another pattern, or not all are
- *  finite. next: n numbers. */
-static bool scatter_rows(const struct factor_input *old, const struct factor_input *A, int parts, int64_t *next,
-                         double *to)
+static bool same_arrays(const struct factor_input *a, const struct factor_input *b)
 {
+    return !memcmp(a->offsets, b->offsets, (size_t)(a->n + 1) * sizeof *a->offsets) &&
+           !memcmp(a->indices, b->indices, (size_t)a->nnz * sizeof *a->indices);
+}
+
+/** The values of A, stored by rows, where the columns of old have them, and their places there; false: another
+ *  pattern, or not all are finite. next: n numbers. parts: known at compile time. */
+INLINE_ALWAYS bool scatter_rows(const struct factor_input *old, const struct factor_input *A, const int parts,
+                                int64_t *next, int32_t *places, double *to)
+{
+    const int64_t n = A->n, nnz = A->nnz, *rows = A->offsets, *columns = old->offsets;
     int finite = 1;
-    memcpy(next, old->offsets, (size_t)old->n * sizeof *next);
-    if (A->offsets[0] != 0 || A->offsets[A->n] != A->nnz) return false;
-    for (int64_t i = 0; i < A->n; i++) {
-        const int64_t end = A->offsets[i + 1];
-        if (end < A->offsets[i] || end > A->nnz) return false;
-        for (int64_t k = A->offsets[i]; k < end; k++) {
+    memcpy(next, columns, (size_t)n * sizeof *next);
+    if (rows[0] != 0 || rows[n] != nnz) return false;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t end = rows[i + 1];
+        if (end < rows[i] || end > nnz) return false;
+        for (int64_t k = rows[i]; k < end; k++) {
             const int32_t j = A->indices[k];
-            if (j < 0 || j >= A->n) return false;
+            if (j < 0 || j >= n) return false;
             const int64_t at = next[j]++;
-            if (at >= old->offsets[j + 1] || old->indices[at] != i) return false;
+            if (at >= columns[j + 1] || old->indices[at] != i) return false;
+            places[k] = (int32_t)at;
             for (int p = 0; p < parts; p++) {
                 const double v = A->values[k * parts + p];
                 to[at * parts + p] = v;
@@ -303,10 +313,61 @@ static bool scatter_rows(const struct factor_input *old, const struct factor_inp
     return finite;
 }
 
-static bool same_arrays(const struct factor_input *a, const struct factor_input *b)
+static void drop_places(trine_factor F)
 {
-    return !memcmp(a->offsets, b->offsets, (size_t)(a->n + 1) * sizeof *a->offsets) &&
-           !memcmp(a->indices, b->indices, (size_t)a->nnz * sizeof *a->indices);
+    trine_free(F->ctx, TRINE_HOST, F->given_offsets);
+    trine_free(F->ctx, TRINE_HOST, F->given_indices);
+    trine_free(F->ctx, TRINE_HOST, F->given_places);
+    F->given_offsets = NULL;
+    F->given_indices = F->given_places = NULL;
+}
+
+/** The values of A, stored by rows, where the columns of old have them: the first time entry by entry, and later, while
+ *  A has the same arrays, by their places. *taken: A has that pattern, and all are finite. */
+static trine_status take_rows(trine_factor F, const struct factor_input *old, const struct factor_input *A, double *to,
+                              bool *taken)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = factor_parts(F);
+    const struct factor_input before = {.offsets = F->given_offsets, .indices = F->given_indices};
+    int64_t *next = NULL;
+    *taken = false;
+    if (A->nnz > INT32_MAX) goto done; /* the long way */
+    if (F->given_places && same_arrays(A, &before)) {
+        for (int64_t k = 0; k < A->nnz && parts == 1; k++) to[F->given_places[k]] = A->values[k];
+        for (int64_t k = 0; k < A->nnz && parts == 2; k++)
+            memcpy(to + 2 * (int64_t)F->given_places[k], A->values + 2 * k, 2 * sizeof *to);
+        *taken = factor_values_are_finite(A->values, A->nnz, parts);
+        goto done;
+    }
+    drop_places(F);
+    TRY(ALLOC(F->ctx, next, old->n));
+    TRY(ALLOC(F->ctx, F->given_offsets, A->n + 1));
+    TRY(ALLOC(F->ctx, F->given_indices, A->nnz));
+    TRY(ALLOC(F->ctx, F->given_places, A->nnz));
+    *taken = parts == 1 ? scatter_rows(old, A, 1, next, F->given_places, to)
+                        : scatter_rows(old, A, 2, next, F->given_places, to);
+    memcpy(F->given_offsets, A->offsets, (size_t)(A->n + 1) * sizeof *F->given_offsets);
+    memcpy(F->given_indices, A->indices, (size_t)A->nnz * sizeof *F->given_indices);
+done:
+    if (status || !*taken) drop_places(F);
+    trine_free(F->ctx, TRINE_HOST, next);
+    return status;
+}
+
+/** *s of W, new values on the pattern of F->A. */
+static trine_status find_structure_again(trine_factor F, trine_matrix W, struct factor_structure *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = input_of(W);
+    int64_t *next;
+    if (!F->structure.known || !F->structure.pattern_symmetric || F->dtype != TRINE_D)
+        return factor_find_structure(F->ctx, W, s);
+    TRY(ALLOC(F->ctx, next, in.n));
+    find_structure(&in, 1, true, next, s);
+done:
+    trine_free(F->ctx, TRINE_HOST, next);
+    return status;
 }
 
 /** A^H of an A stored by rows is its arrays read as columns, which is A if A is Hermitian: *taken, with its
@@ -318,7 +379,7 @@ static trine_status take_hermitian(trine_factor F, const struct factor_input *A,
     *taken = false;
     if (!copy_finite(A->nnz * parts, A->values, to)) return TRINE_SUCCESS;
     for (int64_t k = 0; k < A->nnz && parts == 2; k++) to[2 * k + 1] = -to[2 * k + 1];
-    const trine_status status = factor_find_structure(F->ctx, W, s);
+    const trine_status status = find_structure_again(F, W, s);
     *taken = !status && s->hermitian;
     return status;
 }
@@ -328,10 +389,10 @@ trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W,
     trine_status status = TRINE_SUCCESS;
     const struct factor_input old = factor_get_input(F);
     trine_matrix_info info;
-    int64_t *offsets, *next = NULL;
+    int64_t *offsets;
     int32_t *indices;
     void *values;
-    bool taken = false;
+    bool taken = false, has_pattern; /* which all values have */
     *W = NULL;
     if (!old.n || !old.offsets || !old.indices || trine_matrix_get_info(A, &info) || info.space != TRINE_HOST ||
         info.dtype != F->dtype || info.n_rows != old.n || info.n_cols != old.n || info.nnz != old.nnz)
@@ -340,22 +401,20 @@ trine_status factor_take_values(trine_factor F, trine_matrix A, trine_matrix *W,
     const bool by_columns = info.format == TRINE_CSC;
     const int parts = factor_parts(F);
     if (!in.values || (!by_columns && info.format != TRINE_CSR)) return TRINE_SUCCESS;
-    TRY(trine_matrix_allocate(F->ctx, W, TRINE_CSC, F->dtype, old.n, old.n, old.nnz, &offsets, &indices, &values));
-    memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
-    memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    TRY(factor_make_matrix(F, SPARE_MATRIX, TRINE_CSC, old.nnz, W, &offsets, &indices, &values, &has_pattern));
+    if (!has_pattern) {
+        memcpy(offsets, old.offsets, (size_t)(old.n + 1) * sizeof *offsets);
+        memcpy(indices, old.indices, (size_t)old.nnz * sizeof *indices);
+    }
     if (by_columns) {
         taken = same_arrays(&in, &old) && copy_finite(old.nnz * parts, in.values, values);
     } else {
         if (factor_is_symmetric(F->method) && same_arrays(&in, &old))
             TRY(take_hermitian(F, &in, *W, values, s, &taken));
-        if (!taken) {
-            TRY(ALLOC(F->ctx, next, old.n));
-            taken = scatter_rows(&old, &in, parts, next, values);
-        }
+        if (!taken) TRY(take_rows(F, &old, &in, values, &taken));
     }
-    if (taken && factor_is_symmetric(F->method) && !s->known) TRY(factor_find_structure(F->ctx, *W, s));
+    if (taken && factor_is_symmetric(F->method) && !s->known) TRY(find_structure_again(F, *W, s));
 done:
-    trine_free(F->ctx, TRINE_HOST, next);
     if (status || !taken) trine_matrix_destroy(W);
     if (!taken) *s = (struct factor_structure){0};
     return status;

@@ -30,13 +30,25 @@ struct rows_above {
     int64_t room;
 };
 
+/** A triangle or the off-diagonal part as KLU hands it out. */
+struct part {
+    int64_t count;
+    int32_t *offsets, *rows;
+    double *real, *imaginary; /* NULL for real numbers */
+    int64_t *wide; /* of a triangle that KLU fills in place: its matrix's offsets and values; rows, and real
+                      numbers, are the matrix's too */
+    void *values;
+};
+
 struct klu_state {
     klu_common common;
     klu_symbolic *symbolic;
     klu_numeric *numeric;
     struct rows_above above; /* while the pivots stay */
+    struct part U, off;      /* what it handed out of U_d and F: memory that serves again, once values are new */
     bool new_pivots;         /* the next numeric part chooses them anew */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
+    double pivots;           /* pivot_ratio of the last refactorization */
     double largest;          /* entry of U when the pivots were chosen, of rows of A whose sums are one */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
@@ -128,10 +140,27 @@ static void drop_above(trine_factor F)
     *above = (struct rows_above){0};
 }
 
+static void free_part(trine_factor F, struct part *p)
+{
+    trine_free(F->ctx, TRINE_HOST, p->offsets);
+    if (!p->wide) trine_free(F->ctx, TRINE_HOST, p->rows);
+    if (p->real != p->values) trine_free(F->ctx, TRINE_HOST, p->real);
+    trine_free(F->ctx, TRINE_HOST, p->imaginary);
+    *p = (struct part){0};
+}
+
+static void drop_handed_out(trine_factor F)
+{
+    struct klu_state *state = F->state;
+    free_part(F, &state->U);
+    free_part(F, &state->off);
+}
+
 static void drop_numeric(trine_factor F)
 {
     struct klu_state *state = F->state;
     drop_above(F);
+    drop_handed_out(F);
     is_complex(F) ? klu_z_free_numeric(&state->numeric, &state->common)
                   : klu_free_numeric(&state->numeric, &state->common);
 }
@@ -172,10 +201,12 @@ done:
     return status;
 }
 
+/** Not for a plan of its own that solves with A alone, which puts rows in order by itself. */
 static trine_status sort_columns(trine_factor F)
 {
     struct klu_state *state = F->state;
     klu_common *c = &state->common;
+    if (F->ops == TRINE_N) return TRINE_SUCCESS;
     if (!state->sorted)
         state->sorted = is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c)
                                       : klu_sort(state->symbolic, state->numeric, c);
@@ -202,24 +233,16 @@ static bool refactorize(trine_factor F, const struct factor_input *in)
                                                     state->symbolic, state->numeric, c)
                                    : klu_refactor(state->offsets, (int *)in->indices, (double *)in->values,
                                                   state->symbolic, state->numeric, c);
-    return done && c->status == KLU_OK && pivot_ratio(F) > 0;
+    return done && c->status == KLU_OK && (state->pivots = pivot_ratio(F)) > 0;
 }
 
 /* -------------------------------------------------------------- extraction */
 
-/** A triangle or the off-diagonal part as KLU hands it out. */
-struct part {
-    int64_t count;
-    int32_t *offsets, *rows;
-    double *real, *imaginary; /* NULL for real numbers */
-    int64_t *wide; /* of a triangle that KLU fills in place: its matrix's offsets and values; rows, and real
-                      numbers, are the matrix's too */
-    void *values;
-};
-
 static trine_status make_part(trine_factor F, struct part *p, int64_t count)
 {
     trine_status status = TRINE_SUCCESS;
+    if (p->real && (p->imaginary || !is_complex(F)) && p->count == count) goto done;
+    free_part(F, p);
     p->count = count;
     TRY(ALLOC(F->ctx, p->offsets, F->n + 1));
     TRY(ALLOC(F->ctx, p->rows, count));
@@ -234,8 +257,7 @@ static trine_status make_triangle(trine_factor F, struct part *p, int which, int
     trine_status status = TRINE_SUCCESS;
     p->count = count;
     TRY(ALLOC(F->ctx, p->offsets, F->n + 1));
-    TRY(trine_matrix_allocate(F->ctx, &F->triangles[which], TRINE_CSC, F->dtype, F->n, F->n, count, &p->wide, &p->rows,
-                              &p->values));
+    TRY(factor_make_matrix(F, which, TRINE_CSC, count, &F->triangles[which], &p->wide, &p->rows, &p->values, NULL));
     p->real = p->values;
     if (!is_complex(F)) goto done;
     p->real = NULL;
@@ -243,14 +265,6 @@ static trine_status make_triangle(trine_factor F, struct part *p, int which, int
     TRY(ALLOC(F->ctx, p->imaginary, count));
 done:
     return status;
-}
-
-static void free_part(trine_factor F, struct part *p)
-{
-    trine_free(F->ctx, TRINE_HOST, p->offsets);
-    if (!p->wide) trine_free(F->ctx, TRINE_HOST, p->rows);
-    if (p->real != p->values) trine_free(F->ctx, TRINE_HOST, p->real);
-    trine_free(F->ctx, TRINE_HOST, p->imaginary);
 }
 
 /** Sorts the rows found for column j, and appends them. */
@@ -293,33 +307,33 @@ static trine_status extract(trine_factor F, double *growth, double *largest)
     trine_status status = TRINE_SUCCESS;
     struct klu_state *state = F->state;
     klu_numeric *numeric = state->numeric;
-    struct part L = {0}, U = {0}, off = {0};
+    struct part L = {0}, whole = {0}, *off = &state->off, *U = numeric->nzoff ? &state->U : &whole;
     TRY(sort_columns(F));
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
     TRY(ALLOC(F->ctx, F->col_perm, F->n));
     TRY(ALLOC(F->ctx, F->row_scale, F->n));
     TRY(make_triangle(F, &L, 0, numeric->lnz));
-    TRY(numeric->nzoff ? make_part(F, &U, numeric->unz) : make_triangle(F, &U, 1, numeric->unz));
-    TRY(make_part(F, &off, numeric->nzoff));
-    const int taken =
-        is_complex(F)
-            ? klu_z_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, L.imaginary, U.offsets, U.rows, U.real,
-                            U.imaginary, off.offsets, off.rows, off.real, off.imaginary, F->row_perm, F->col_perm,
-                            F->row_scale, NULL, &state->common)
-            : klu_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, U.offsets, U.rows, U.real, off.offsets,
-                          off.rows, off.real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
+    TRY(numeric->nzoff ? make_part(F, U, numeric->unz) : make_triangle(F, U, 1, numeric->unz));
+    TRY(make_part(F, off, numeric->nzoff));
+    const int taken = is_complex(F)
+                          ? klu_z_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, L.imaginary, U->offsets,
+                                          U->rows, U->real, U->imaginary, off->offsets, off->rows, off->real,
+                                          off->imaginary, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common)
+                          : klu_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, U->offsets, U->rows,
+                                        U->real, off->offsets, off->rows, off->real, F->row_perm, F->col_perm,
+                                        F->row_scale, NULL, &state->common);
     if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
     for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
     if (!factor_scales_are_good(F)) TRY(factor_fail_range(F));
     F->nnz_L = L.count;
-    F->nnz_U = U.count;
+    F->nnz_U = U->count;
     take_triangle[F->dtype](F, &L, growth);
-    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off, largest));
-    else take_triangle[F->dtype](F, &U, largest);
+    if (numeric->nzoff) TRY(take_upper[F->dtype](F, U, off, largest));
+    else take_triangle[F->dtype](F, U, largest);
     if (!isfinite(*growth) || !isfinite(*largest)) status = factor_fail_range(F);
 done:
-    free_part(F, &off);
-    free_part(F, &U);
+    if (status || !F->updated) drop_handed_out(F);
+    free_part(F, &whole);
     free_part(F, &L);
     return status;
 }
@@ -352,7 +366,7 @@ static trine_status numeric(trine_factor F)
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     struct klu_state *state = F->state;
-    bool kept;
+    bool kept = false;
     TRY(keep_pivots(F, &in, &kept));
     if (!kept) TRY(factorize(F, &in));
     F->kept_pivots = kept;
@@ -361,7 +375,7 @@ static trine_status numeric(trine_factor F)
     F->nnz_L = state->numeric->lnz;
     if (!F->has_parts) F->nnz_U = state->numeric->unz + state->numeric->nzoff;
 done:
-    if (!status) factor_warn_if_nearly_singular(F, pivot_ratio(F));
+    if (!status) factor_warn_if_nearly_singular(F, kept ? state->pivots : pivot_ratio(F));
     return status;
 }
 

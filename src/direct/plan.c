@@ -257,14 +257,13 @@ enum { REFINED_TRIALS = 4 };
 static trine_status take_refined(trine_direct D, bool *taken)
 {
     trine_status status = TRINE_SUCCESS;
-    int64_t substituted, panels;
-    double error = 0, growth;
+    double error = 0;
     D->sweeps.invert_all = true;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     D->refine = 1;
     TRY(place_all_rows(D));
     TRY(try_solves(D, REFINED_TRIALS, SOLUTIONS, &error));
-    sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
+    const double growth = sweeps_count_panels(&D->sweeps).growth;
     *taken = D->sweeps.supernodal && growth <= MOST_GROWTH && error <= MOST_REFINED;
     trine_log(D->base.ctx, 2,
               "supernodal: a growth of %.3g, and a backward error of %.3g eps with all panels inverted, refined once",
@@ -286,13 +285,25 @@ done:
  *  with inverses, of the residual, is faster (docs/notes/direct-choices.md). */
 static bool refinement_is_faster(trine_direct D)
 {
-    int64_t substituted, panels;
-    double growth;
     if (D->space != TRINE_DEVICE || !D->A || !D->may_refine || D->refine || D->options.supernodal.invert ||
         D->options.supernodal.single)
         return false;
-    sweeps_count_substituted(&D->sweeps, &substituted, &panels, &growth);
-    return substituted > 0 && growth <= MOST_GROWTH;
+    const direct_panels found = sweeps_count_panels(&D->sweeps);
+    return found.substituted > 0 && found.growth <= MOST_GROWTH;
+}
+
+/** On a GPU panels of LU that stay substituted, or make hundreds of levels, take several times as long as rows of
+ *  another factor (docs/notes/direct-choices.md), which nobody may have ruled out. */
+static bool rows_are_faster(trine_direct D)
+{
+    enum { MOST_LEVELS = 300 };
+    const trine_direct_options *o = &D->options;
+    const direct_panels found = sweeps_count_panels(&D->sweeps);
+    if (D->space != TRINE_DEVICE || !D->F->of_plan || D->F->method != TRINE_DIRECT_LU || o->factor.method ||
+        o->factor.need_panels || o->factor.ordering || o->factor.permutation || o->solver || o->supernodal.invert ||
+        o->supernodal.single || D->sweeps.rows_tried)
+        return false;
+    return (found.substituted > 0 && !D->sweeps.invert_all) || found.levels > MOST_LEVELS;
 }
 
 /** Panels in single precision, whose solves may leave its range where the factor does not: NaN is no solution. */
@@ -311,7 +322,7 @@ done:
     return status;
 }
 
-static trine_status make_sweeps(trine_direct D)
+static trine_status make_panels_or_rows(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
     bool refined = false;
@@ -321,6 +332,54 @@ static trine_status make_sweeps(trine_direct D)
     if (!refinement_is_faster(D)) goto done;
     TRY(take_refined(D, &refined));
     if (!refined) TRY(take_accurate(D));
+done:
+    return status;
+}
+
+/** SuperLU's panels wait too long: UMFPACK's factor in their place, where it is accurate. */
+static trine_status replace_panels(trine_direct D)
+{
+    enum { SEVERAL = 8 }; /* right-hand sides, for which found panels are faster than rows */
+    trine_status status = TRINE_SUCCESS;
+    char why[80];
+    bool taken;
+    const direct_panels found = sweeps_count_panels(&D->sweeps);
+    snprintf(why, sizeof why, "of SuperLU's %lld panels in %lld levels %lld are substituted", (long long)found.panels,
+             (long long)found.levels, (long long)found.substituted);
+    sweeps_destroy(&D->sweeps);
+    D->sweeps.invert_all = false;
+    TRY(factor_lu_by_rows(D->F, why, &taken));
+    D->sweeps.rows_tried = true;
+    D->sweeps.after_panels = taken;
+    D->sweeps.find_panels = taken && D->sweeps.max_nrhs >= SEVERAL;
+    TRY(take_matrix(D, D->A));
+    TRY(place_permutations(D));
+    TRY(make_panels_or_rows(D));
+done:
+    return status;
+}
+
+/** Panels that were found in triangles, which rows are to solve with after all. */
+static bool found_panels_wait(trine_direct D)
+{
+    enum { MOST_LEVELS = 100 };
+    const direct_panels found = sweeps_count_panels(&D->sweeps);
+    return D->sweeps.find_panels && ((found.substituted > 0 && !D->sweeps.invert_all) || found.levels > MOST_LEVELS);
+}
+
+static trine_status make_sweeps(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_panels_or_rows(D));
+    if (rows_are_faster(D)) TRY(replace_panels(D));
+    if (found_panels_wait(D)) {
+        sweeps_destroy(&D->sweeps);
+        D->sweeps.find_panels = D->sweeps.invert_all = false;
+        TRY(take_matrix(D, D->A));
+        TRY(make_panels_or_rows(D));
+    }
+    for (int k = 0; k < 2 && D->sweeps.find_panels && !D->F->updated; k++) /* as those that rows are made of */
+        trine_matrix_destroy(&D->F->triangles[k]);
 done:
     return status;
 }

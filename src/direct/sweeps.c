@@ -111,10 +111,34 @@ static void note_growth(direct_sweeps *s, trine_supernodal plan, trine_supernoda
              info.growth, (long long)info.substituted_panels, (long long)info.panels_merged);
 }
 
+/** A plan for panels that are found in F's triangle, which stays. */
+static trine_status set_found_panels(direct_sweeps *s, trine_factor F, trine_uplo which, trine_supernodal *plan)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix T = NULL;
+    trine_panels panels = {0};
+    const double start = trine_wall_time();
+    TRY(factor_any_triangle(F, which, &T));
+    TRY(trine_panels_detect(
+        s->ctx, T, &(trine_panels_options){.uplo = which, .diag = which == TRINE_LOWER ? F->diag_L : TRINE_NONUNIT},
+        &panels));
+    s->analyse_seconds += trine_wall_time() - start;
+    TRY(set_panels(s, &panels, s->invert[which == TRINE_UPPER], plan));
+done:
+    trine_panels_free(s->ctx, &panels);
+    trine_matrix_destroy(&T);
+    return status;
+}
+
 static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels;
+    if (sweeps_find_panels(s, F)) {
+        TRY(set_found_panels(s, F, TRINE_LOWER, &s->L_panels));
+        TRY(set_found_panels(s, F, TRINE_UPPER, &s->Ut_panels));
+        goto done;
+    }
     TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
     TRY(set_panels(s, &panels, s->invert[0], &s->L_panels));
     if (s->cholesky) {
@@ -125,9 +149,9 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
         s->analyse_seconds += trine_wall_time() - start;
         TRY(set_panels(s, &panels, s->invert[1], &s->Ut_panels));
     }
-    note_growth(s, s->L_panels, s->invert[0], "L");
-    note_growth(s, s->Ut_panels, s->invert[1], "U");
 done:
+    if (!status) note_growth(s, s->L_panels, s->invert[0], "L");
+    if (!status) note_growth(s, s->Ut_panels, s->invert[1], "U");
     factor_drop_upper_panels(F);
     return status;
 }
@@ -197,7 +221,7 @@ done:
     return status;
 }
 
-/** The factor's triangle in the vectors' dtype, which leaves a factor of the plan's own. */
+/** The factor's triangle in the vectors' dtype, which leaves a factor of the plan's own, until there are new values. */
 static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
 {
     trine_matrix stored = NULL;
@@ -205,7 +229,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     const void *values;
     *T = NULL;
     trine_status status = factor_any_triangle(F, which, &stored);
-    if (F->of_plan) trine_matrix_destroy(&F->triangles[which == TRINE_UPPER]);
+    if (F->of_plan && !F->updated) trine_matrix_destroy(&F->triangles[which == TRINE_UPPER]);
     if (status || F->dtype == s->dtype) {
         *T = stored;
         return status;
@@ -240,6 +264,10 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
      * factorization of the sparsest matrices. */
     enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
+    /* Two factorizations were made for few levels, and rows that wait take ten times as long as inverses
+     * (docs/notes/direct-choices.md): these are to be looked at for fewer solves than elsewhere. */
+    enum { SOLVES_FOR_ONE = 10 };
+    if (!options.expected_solves && s->after_panels) options.expected_solves = SOLVES_FOR_ONE * 100;
     s->few_entries = !options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL;
     if (s->few_entries) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
@@ -326,18 +354,19 @@ bool sweeps_on_trial(const direct_sweeps *s)
     return false;
 }
 
-void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels, double *growth)
+direct_panels sweeps_count_panels(const direct_sweeps *s)
 {
     const trine_supernodal plans[] = {s->L_panels, s->Ut_panels};
-    *substituted = *panels = 0;
-    *growth = 0;
+    direct_panels found = {0};
     for (int k = 0; k < 2 && s->supernodal && plans[k]; k++) {
         trine_supernodal_info info;
         if (trine_supernodal_get_info(plans[k], &info)) continue;
-        *panels += info.panels_merged;
-        if (!(info.growth <= *growth)) *growth = isnan(info.growth) ? INFINITY : info.growth;
-        *substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
+        found.panels += info.panels_merged;
+        found.levels += info.levels_merged;
+        if (!(info.growth <= found.growth)) found.growth = isnan(info.growth) ? INFINITY : info.growth;
+        found.substituted += info.substituted_panels > 0 ? info.substituted_panels : 0;
     }
+    return found;
 }
 
 double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }

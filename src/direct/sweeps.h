@@ -24,6 +24,8 @@ typedef struct {
     bool cholesky;
     trine_supernodal_invert invert[2];         /* asked of the supernodal plans of L and of U */
     bool invert_all;                           /* all panels are inverted, where nothing else was asked for */
+    bool rows_tried, after_panels;             /* another factor was, in place of slow panels, and solves */
+    bool find_panels;                          /* by panels that are found in its triangles, for several vectors */
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
@@ -34,15 +36,23 @@ typedef struct {
     direct_works works;                        /* the callers', with works of the plans above */
 } direct_sweeps;
 
+/** Whether panels are those found in the triangles of F, which has none of its own. */
+static inline bool sweeps_find_panels(const direct_sweeps *s, trine_factor F)
+{
+    return s->find_panels && F->method == TRINE_DIRECT_LU_UMFPACK;
+}
 /** Whether the panels of F's factor are to be used; s->reason says why, or why not (choose_solver.c). */
 bool sweeps_want_panels(direct_sweeps *s, trine_factor F);
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 /** Whether the panels are inverted by the library's own choice: then a trial solve should say whether that was good. */
 bool sweeps_on_trial(const direct_sweeps *s);
-/** Panels of which inverses would not be accurate, and all panels; 0 of 0 of the general plans. *growth: the larger of
- *  both triangles', of all inverses; infinite where one is NaN. */
-void sweeps_count_substituted(const direct_sweeps *s, int64_t *substituted, int64_t *panels, double *growth);
+/** Of both triangles' panels; zeros of the general plans. */
+typedef struct {
+    int64_t substituted, panels, levels; /* those of which inverses would not be accurate, all, and their levels */
+    double growth; /* the larger one, of all inverses; infinite where one is NaN */
+} direct_panels;
+direct_panels sweeps_count_panels(const direct_sweeps *s);
 /** The precision of the panels, which may be lower than the vectors'. */
 double sweeps_eps(const direct_sweeps *s);
 /** After a trial with too large a backward error: no inversion of panels in triangles that are inverted in part, or,

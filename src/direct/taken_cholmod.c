@@ -196,8 +196,8 @@ static trine_status split_diagonal(trine_factor F)
     int32_t *upper_columns;
     void *upper_values;
     TRY(trine_matrix_get_arrays(F->triangles[0], &offsets, &rows, &columns));
-    TRY(trine_matrix_allocate(F->ctx, &F->triangles[1], TRINE_CSR, F->dtype, F->n, F->n, F->nnz_L, &upper_offsets,
-                              &upper_columns, &upper_values));
+    TRY(factor_make_matrix(F, 1, TRINE_CSR, F->nnz_L, &F->triangles[1], &upper_offsets, &upper_columns, &upper_values,
+                           NULL));
     memcpy(upper_offsets, offsets, (size_t)(F->n + 1) * sizeof *offsets);
     memcpy(upper_columns, rows, (size_t)F->nnz_L * sizeof *rows);
     double *lower = (double *)columns, *upper = upper_values; /* matrices of our own */
@@ -224,7 +224,7 @@ trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool 
     bool zeros = false;
     const bool plain = own && are_plain(L, &F->nnz_L, &zeros);
     if (!plain) TRY(count_columns(L, &F->nnz_L));
-    TRY(trine_matrix_allocate(F->ctx, &columns, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values));
+    TRY(factor_make_matrix(F, 0, TRINE_CSC, F->nnz_L, &columns, &offsets, &rows, &values, NULL));
     if (plain) (zeros ? compress_plain : copy_plain)(L, offsets, rows, values);
     else copy_columns(L, factor_parts(F), offsets, rows, values);
     if (own) F->triangles[0] = trine_retain_matrix(columns);

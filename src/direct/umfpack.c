@@ -136,8 +136,8 @@ static trine_status take_triangle(trine_factor F, bool lower)
     int32_t *narrow;
     void *values;
     TRY(ALLOC(F->ctx, wide, nnz));
-    TRY(trine_matrix_allocate(F->ctx, &F->triangles[lower ? 0 : 1], lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n,
-                              nnz, &offsets, &narrow, &values));
+    TRY(factor_make_matrix(F, !lower, lower ? TRINE_CSR : TRINE_CSC, nnz, &F->triangles[!lower], &offsets, &narrow,
+                           &values, NULL));
     const int64_t code =
         lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
               : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);

@@ -276,14 +276,14 @@ trine_status partition_most_entries(trine_triangular plan, int64_t n, int64_t nn
 void partition_memory(trine_triangular plan, const struct triangular_extent *e, int64_t most_entries,
                       struct triangular_bytes *host)
 {
-    const int64_t n = e->n, structure = gather_form_bytes(n, e->nnz, plan->options.diag == TRINE_UNIT);
+    const int64_t n = e->n, structure = gather_form_bytes(e, plan->options.diag == TRINE_UNIT, true);
     const int64_t levels = (n + 1) * 12, set = n / 8 + n / 256 + 64 * MOST_DEPTH;
     /* make_room copies from one array into another, half as large again. A level that does not fit is there too: at
      * most as much again. */
     const int64_t columns = (3 * partition_full(n, most_entries) + 2048) * (int64_t)sizeof(int32_t);
     bytes_add(host, structure, 0);
     bytes_add(host, 0, levels + n * 4);
-    bytes_add(host, 0, levels + structure + n * 4);
+    bytes_add(host, 0, levels + gather_form_reorder_bytes(e));
     bytes_add(host, columns + (n + 1) * 24, 2 * columns + (n + 1) * 24 + levels + set);
 }
 

@@ -170,8 +170,8 @@ trine_status cpu_analyse_side(trine_triangular plan, void *pattern, int side)
         for (int64_t k = 0; k < t->form.nnz; k++) t->form.columns[k] = t->form.order[t->form.columns[k]];
     TRY((t->values = trine_host_alloc(ctx, t->form.nnz, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((t->pivots = trine_host_alloc(ctx, t->form.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    plan->info.bytes +=
-        (t->form.n + 1) * 8 + t->form.n * (4 + 8) + t->form.nnz * (4 + 8) + (t->form.n + t->form.nnz) * (int64_t)size;
+    plan->info.bytes += (t->form.n + 1) * 8 + t->form.n * (4 + 8) + t->form.nnz * 4 +
+                        gather_form_place_bytes(&t->form) + (t->form.n + t->form.nnz) * (int64_t)size;
 done:
     return status;
 }

@@ -66,8 +66,8 @@ static trine_status analyse_side(trine_triangular plan, void *pattern, int side)
     TRY(ALLOC(ctx, d->inverses, n));
     TRY(ALLOC(ctx, d->found, d->threads));
     plan->method = TRINE_TRI_PARTITIONED_INVERSE;
-    plan->info.bytes += d->part.entries * (4 + (int64_t)size) + (n + 1) * 16 + d->form.nnz * (4 + 8 + (int64_t)size) +
-                        n * (8 + 4 + 8 + 1 + 16 + (int64_t)size * (1 + d->threads));
+    plan->info.bytes += d->part.entries * (4 + (int64_t)size) + (n + 1) * 16 + d->form.nnz * (4 + (int64_t)size) +
+                        gather_form_place_bytes(&d->form) + n * (8 + 4 + 8 + 1 + 16 + (int64_t)size * (1 + d->threads));
 done:
     return status;
 }

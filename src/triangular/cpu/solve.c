@@ -118,7 +118,6 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     const bool shares = !plan->options.tune.row_order && cpu_shares_columns(&alike, plan->options.max_nrhs);
     const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1 && !shares);
     const int64_t n = e->n, m = e->nnz, size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const int64_t structure = gather_form_bytes(n, m, plan->options.diag == TRINE_UNIT);
     int64_t schedule = 0, meanwhile = 0, levels = 0;
     if (has_tasks) {
         tasks_bound(plan, n, m, &schedule, &meanwhile);
@@ -126,11 +125,13 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     }
     for (int side = 0; side < SIDES; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
+        const int64_t structure = gather_form_bytes(e, plan->options.diag == TRINE_UNIT, e->csr != (side == SIDE_N));
         bytes_add(host, sizeof(struct cpu_side) + structure, 0);
         bytes_add(host, levels, levels + n * 4);
-        /* Two schedules, the second one in the making; or one and the structure by levels. */
-        const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : structure + n * 4;
-        bytes_add(host, schedule, schedule + (schedule + meanwhile > reordered ? schedule + meanwhile : reordered));
+        /* Two schedules, where the order is open, the second one being made; or one and an array of the structure. */
+        const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : gather_form_reorder_bytes(e);
+        const int64_t second = schedule + meanwhile - (plan->options.tune.row_order ? schedule : 0);
+        bytes_add(host, schedule, schedule + (second > reordered ? second : reordered));
         host->kept -= levels;
         bytes_add(host, (n + 1) + (m + n + 2) * size, 0);
     }
