@@ -1,6 +1,7 @@
 /* Bands with kl unlike ku, with and without a diagonal, scaled to the ends of the range: the family `band` of
  * ../shared/numerics/adversary.py. Judged by the componentwise backward error after one step of refinement, beside
  * LAPACK's. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static const int64_t sizes[] = {5, 16, 100, 300, 1020};
 enum { SIZES = 5 };
 static int seeds(void) { return test_is_reduced() ? 1 : 20; }
 
+static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
 static void put_zero(linear_system *s, int64_t row, int k) { put(s->t, s->matrix, element_of_band(s, row, k), 0); }
 
 static double solution(uint64_t seed, int64_t i) { return 1 + test_uniform(900000 + seed, (uint64_t)i); }
@@ -170,6 +172,49 @@ static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/** Well conditioned, its unknowns so large that what rows bring to them leaves the range when these are taken times
+ *  powers of two. */
+static linear_system new_largest(trine_dtype t, int64_t n, int kl, int ku)
+{
+    linear_system s = new_family(t, n, kl, ku, false, 1, (trine_gtsv_options){.refine = 1});
+    const long double most = (is_single(t) ? FLT_MAX : DBL_MAX) * (is_complex(t) ? 0.4L : 0.9L);
+    for (int k = -kl; k <= ku; k++)
+        for (int64_t i = 0; i < n; i++) {
+            const size_t at = element_of_band(&s, i, k);
+            put(t, s.matrix, at, (k == 0 ? 1 : 0) + get(t, s.matrix, at) / 16);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        wide sum = 0;
+        for (int k = -kl; k <= ku; k++)
+            if (i + k >= 0 && i + k < n)
+                sum += get(t, s.matrix, element_of_band(&s, i, k)) * (solution(1, i + k) - 0.5L) * (most / 3);
+        put(t, s.D, i, sum);
+    }
+    return s;
+}
+/** Beside it a system whose solution grows that far: C, 1e38. */
+static void solutions_may_come_near_the_end_of_the_range(void **state)
+{
+    (void)state;
+    outcome o = {0};
+    int count = 0;
+    for (int d = 0; d < 4; d++)
+        for (int kl = 0; kl <= MOST_BANDS; kl++)
+            for (int ku = 0; ku <= MOST_BANDS; ku++)
+                for (int64_t n = 5; n <= 300; n *= 60) {
+                    if (!test_is_small(n) || !test_is_to_do()) continue;
+                    linear_system s = new_largest(all_dtypes[d], n, kl, ku);
+                    compare_one(&o, &s);
+                    free_system(&s);
+                    count++;
+                }
+    assert_int_equal(o.taken, count);
+    linear_system grown = new_family(TRINE_C, 300, 0, 3, false, 5615, (trine_gtsv_options){.refine = 1});
+    compare_one(&o, &grown);
+    free_system(&grown);
+    assert_int_equal(o.wrong, 0);
+}
+
 static void scale_column(linear_system *s, int64_t column, int exponent)
 {
     for (int k = -s->kl; k <= s->ku; k++) {
@@ -201,7 +246,6 @@ static void a_column_may_have_any_scale(void **state)
     assert_int_equal(o.wrong, 0);
 }
 
-static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
 static int small(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? -100 : -990; }
 static int large(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? 100 : 900; }
 static int by_row(trine_dtype t, int64_t row)
@@ -317,6 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_step_of_refinement_leaves_what_lapack_s_leaves),
+        cmocka_unit_test(solutions_may_come_near_the_end_of_the_range),
         cmocka_unit_test(a_column_may_have_any_scale),
         cmocka_unit_test(powers_of_two_change_no_bit),
         cmocka_unit_test(a_column_of_zeros_is_named),
