@@ -341,6 +341,7 @@ static void check_overflow(linear_system s)
     }
     free_system(&s);
 }
+static linear_system factored_first(linear_system s) { return s.factor_first = true, s; }
 static void a_solution_beyond_the_range_is_no_success(void **state)
 {
     (void)state;
@@ -351,10 +352,35 @@ static void a_solution_beyond_the_range_is_no_success(void **state)
             check_overflow(new_tridiagonal(all_dtypes[d], 20, 2, o));
             check_overflow(new_tridiagonal(all_dtypes[d], 3000, 2, o));
             check_overflow(new_blocks(all_dtypes[d], 300, 3, 2, o));
+            if (!refine) check_overflow(factored_first(new_blocks(all_dtypes[d], 300, 3, 2, o)));
             check_overflow(new_bands(all_dtypes[d], 30, 1, 1, 2, o));
             check_overflow(new_bands(all_dtypes[d], 900, 3, 1, 2, o));
             check_overflow(new_bands(all_dtypes[d], 900, 2, 2, 2, (trine_gtsv_options){.refine = refine, .cyclic = 1}));
         }
+}
+
+/** What is not finite in the matrix, or in its corners that are not read, makes no status. */
+static void a_factorization_knows_whether_its_matrix_was_finite(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int cyclic = 0; cyclic < 2; cyclic++)
+            for (int where = 0; where < 2; where++) {
+                const trine_gtsv_options o = {.cyclic = cyclic, .op = d % 2 ? TRINE_T : TRINE_N};
+                linear_system s = factored_first(new_blocks(all_dtypes[d], 40, 2, 2, o));
+                fill_system(&s, 78, 6);
+                poison_outside(&s);
+                if (where) put(s.t, s.matrix, element_of_block(&s, 20, 0, 1, 1), NAN);
+                OK(solve_system(&s));
+                assert_int_equal(isnan((double)creall(get(s.t, s.X, 40))), where);
+                for (int64_t i = 0; i < s.n; i++) /* of which the second is beyond the range now */
+                    put(s.t, s.D, i + s.ldd, (is_single(s.t) ? FLT_MAX : DBL_MAX) * (i % 2 ? -0.9L : 0.9L));
+                for (size_t i = 0; i < s.matrix_elements; i++)
+                    put(s.t, s.matrix, (int64_t)i, get(s.t, s.matrix, (int64_t)i) / 64);
+                if (test_on_gpu() || where) OK(solve_system(&s));
+                else FAILS(TRINE_ERR_SINGULAR, "of right-hand side 1 is not finite", solve_system(&s));
+                free_system(&s);
+            }
 }
 
 int main(void)
@@ -367,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_column_of_zeros_is_named),
         cmocka_unit_test(nan_flows_through_refinement),
         cmocka_unit_test(a_solution_beyond_the_range_is_no_success),
+        cmocka_unit_test(a_factorization_knows_whether_its_matrix_was_finite),
     };
     return TEST_MAIN(tests);
 }
