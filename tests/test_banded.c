@@ -130,6 +130,24 @@ static void any_number_of_right_hand_sides_is_solved(void **state)
     check_random(new_bands(TRINE_S, 25, 8, 8, 65533, (trine_gtsv_options){.cyclic = 1}), 18, 50);
 }
 
+/** Of two workspaces one is behind a page that must not be touched. */
+static void nothing_before_the_workspace_is_read(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int kl = 0; kl <= 8; kl++)
+            for (int ku = 0; ku <= 8; ku++)
+                for (int nrhs = 1; nrhs <= 8; nrhs += nrhs < 4 ? 3 : 2) {
+                    linear_system s = new_bands(all_dtypes[d], 24, kl, ku, nrhs, (trine_gtsv_options){0});
+                    fill_system(&s, 5, kl + ku + 1);
+                    for (int k = 0; k < 2; k++) {
+                        OK(solve_system(&s));
+                        assert_true(backward_error(&s, s.D) <= 50 * eps_of(s.t));
+                    }
+                    free_system(&s);
+                }
+}
+
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
 {
     (void)state;
@@ -364,6 +382,7 @@ int main(void)
         cmocka_unit_test(cyclic_shifts_are_undone_exactly),
         cmocka_unit_test(a_chosen_partition_holds_for_every_cyclic_system),
         cmocka_unit_test(any_number_of_right_hand_sides_is_solved),
+        cmocka_unit_test(nothing_before_the_workspace_is_read),
         cmocka_unit_test(the_solution_may_replace_the_right_hand_side_and_inputs_stay),
         cmocka_unit_test(the_matrices_of_table_6_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(the_recorded_matrices_of_table_6_are_solved_as_well_as_by_lapack),

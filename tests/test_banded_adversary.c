@@ -1,6 +1,7 @@
 /* Bands with kl unlike ku, with and without a diagonal, scaled to the ends of the range: the family `band` of
  * ../shared/numerics/adversary.py. Judged by the componentwise backward error after one step of refinement, beside
  * LAPACK's. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static const int64_t sizes[] = {5, 16, 100, 300, 1020};
 enum { SIZES = 5 };
 static int seeds(void) { return test_is_reduced() ? 1 : 20; }
 
+static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
 static void put_zero(linear_system *s, int64_t row, int k) { put(s->t, s->matrix, element_of_band(s, row, k), 0); }
 
 static double solution(uint64_t seed, int64_t i) { return 1 + test_uniform(900000 + seed, (uint64_t)i); }
@@ -170,6 +172,49 @@ static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/** Well conditioned, its unknowns so large that what rows bring to them leaves the range when these are taken times
+ *  powers of two. */
+static linear_system new_largest(trine_dtype t, int64_t n, int kl, int ku)
+{
+    linear_system s = new_family(t, n, kl, ku, false, 1, (trine_gtsv_options){.refine = 1});
+    const long double most = (is_single(t) ? FLT_MAX : DBL_MAX) * (is_complex(t) ? 0.4L : 0.9L);
+    for (int k = -kl; k <= ku; k++)
+        for (int64_t i = 0; i < n; i++) {
+            const size_t at = element_of_band(&s, i, k);
+            put(t, s.matrix, at, (k == 0 ? 1 : 0) + get(t, s.matrix, at) / 16);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        wide sum = 0;
+        for (int k = -kl; k <= ku; k++)
+            if (i + k >= 0 && i + k < n)
+                sum += get(t, s.matrix, element_of_band(&s, i, k)) * (solution(1, i + k) - 0.5L) * (most / 3);
+        put(t, s.D, i, sum);
+    }
+    return s;
+}
+/** Beside it a system whose solution grows that far: C, 1e38. */
+static void solutions_may_come_near_the_end_of_the_range(void **state)
+{
+    (void)state;
+    outcome o = {0};
+    int count = 0;
+    for (int d = 0; d < 4; d++)
+        for (int kl = 0; kl <= MOST_BANDS; kl++)
+            for (int ku = 0; ku <= MOST_BANDS; ku++)
+                for (int64_t n = 5; n <= 300; n *= 60) {
+                    if (!test_is_small(n) || !test_is_to_do()) continue;
+                    linear_system s = new_largest(all_dtypes[d], n, kl, ku);
+                    compare_one(&o, &s);
+                    free_system(&s);
+                    count++;
+                }
+    assert_int_equal(o.taken, count);
+    linear_system grown = new_family(TRINE_C, 300, 0, 3, false, 5615, (trine_gtsv_options){.refine = 1});
+    compare_one(&o, &grown);
+    free_system(&grown);
+    assert_int_equal(o.wrong, 0);
+}
+
 static void scale_column(linear_system *s, int64_t column, int exponent)
 {
     for (int k = -s->kl; k <= s->ku; k++) {
@@ -201,7 +246,6 @@ static void a_column_may_have_any_scale(void **state)
     assert_int_equal(o.wrong, 0);
 }
 
-static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
 static int small(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? -100 : -990; }
 static int large(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? 100 : 900; }
 static int by_row(trine_dtype t, int64_t row)
@@ -297,6 +341,7 @@ static void check_overflow(linear_system s)
     }
     free_system(&s);
 }
+static linear_system factored_first(linear_system s) { return s.factor_first = true, s; }
 static void a_solution_beyond_the_range_is_no_success(void **state)
 {
     (void)state;
@@ -307,21 +352,48 @@ static void a_solution_beyond_the_range_is_no_success(void **state)
             check_overflow(new_tridiagonal(all_dtypes[d], 20, 2, o));
             check_overflow(new_tridiagonal(all_dtypes[d], 3000, 2, o));
             check_overflow(new_blocks(all_dtypes[d], 300, 3, 2, o));
+            if (!refine) check_overflow(factored_first(new_blocks(all_dtypes[d], 300, 3, 2, o)));
             check_overflow(new_bands(all_dtypes[d], 30, 1, 1, 2, o));
             check_overflow(new_bands(all_dtypes[d], 900, 3, 1, 2, o));
             check_overflow(new_bands(all_dtypes[d], 900, 2, 2, 2, (trine_gtsv_options){.refine = refine, .cyclic = 1}));
         }
 }
 
+/** What is not finite in the matrix, or in its corners that are not read, makes no status. */
+static void a_factorization_knows_whether_its_matrix_was_finite(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int cyclic = 0; cyclic < 2; cyclic++)
+            for (int where = 0; where < 2; where++) {
+                const trine_gtsv_options o = {.cyclic = cyclic, .op = d % 2 ? TRINE_T : TRINE_N};
+                linear_system s = factored_first(new_blocks(all_dtypes[d], 40, 2, 2, o));
+                fill_system(&s, 78, 6);
+                poison_outside(&s);
+                if (where) put(s.t, s.matrix, element_of_block(&s, 20, 0, 1, 1), NAN);
+                OK(solve_system(&s));
+                assert_int_equal(isnan((double)creall(get(s.t, s.X, 40))), where);
+                for (int64_t i = 0; i < s.n; i++) /* of which the second is beyond the range now */
+                    put(s.t, s.D, i + s.ldd, (is_single(s.t) ? FLT_MAX : DBL_MAX) * (i % 2 ? -0.9L : 0.9L));
+                for (size_t i = 0; i < s.matrix_elements; i++)
+                    put(s.t, s.matrix, (int64_t)i, get(s.t, s.matrix, (int64_t)i) / 64);
+                if (test_on_gpu() || where) OK(solve_system(&s));
+                else FAILS(TRINE_ERR_SINGULAR, "of right-hand side 1 is not finite", solve_system(&s));
+                free_system(&s);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_step_of_refinement_leaves_what_lapack_s_leaves),
+        cmocka_unit_test(solutions_may_come_near_the_end_of_the_range),
         cmocka_unit_test(a_column_may_have_any_scale),
         cmocka_unit_test(powers_of_two_change_no_bit),
         cmocka_unit_test(a_column_of_zeros_is_named),
         cmocka_unit_test(nan_flows_through_refinement),
         cmocka_unit_test(a_solution_beyond_the_range_is_no_success),
+        cmocka_unit_test(a_factorization_knows_whether_its_matrix_was_finite),
     };
     return TEST_MAIN(tests);
 }

@@ -470,51 +470,68 @@ static void the_reference_solves_in_all_precisions(void **state)
     }
 }
 
+/** `columns` right-hand sides of different sizes, sizes[0 .. columns-1], by columns or by rows. y: the solution for
+ *  size 1. factor: the factor's size, for messages. */
+static void check_sizes(const scene *s, trine_supernodal plan, const double *y, double factor, const double *sizes,
+                        int columns, trine_layout layout, double alpha)
+{
+    const size_t n = (size_t)s->F.n, bytes = n * (size_t)columns * 8;
+    double *b = malloc(bytes), *x = malloc(bytes);
+    const size_t row = layout == TRINE_ROWMAJOR ? (size_t)columns : 1, column = layout == TRINE_ROWMAJOR ? 1 : n;
+    for (int j = 0; j < columns; j++)
+        for (size_t i = 0; i < n; i++)
+            b[i * row + (size_t)j * column] = creal(right_hand_side((int64_t)i, 0)) * sizes[j];
+    void *B = test_to_device(s->ctx, b, bytes), *X = test_to_device(s->ctx, x, bytes);
+    const trine_dense db = {.data = B, .rows = s->F.n, .cols = columns, .layout = layout},
+                      dx = {.data = X, .rows = s->F.n, .cols = columns, .layout = layout};
+    OK(trine_supernodal_solve(plan, TRINE_N, &alpha, &db, &dx, NULL));
+    test_from_device(s->ctx, x, X, bytes);
+    test_release(s->ctx, B), test_release(s->ctx, X);
+    for (int j = 0; j < columns; j++) {
+        double most = 0, error = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double exact = y[i] * sizes[j] * alpha;
+            most = fmax(most, fabs(exact));
+            error = fmax(error, fabs(x[i * row + (size_t)j * column] - exact));
+        }
+        if (!(error <= 1e-5 * most))
+            fail_msg("factor %g, right-hand side %d of %d of %g: error %g of %g", factor, j, columns, sizes[j], error,
+                     most);
+    }
+    free(b), free(x);
+}
 /** Scales of the factor, of right-hand sides and of alpha, of which single precision holds some. */
 static void a_factor_in_single_precision_has_its_range(void **state)
 {
     (void)state;
+    enum { SIZES = 6, COLUMNS = 3 };
     static const double factors[] = {1, 1e30, 1e-30, 1e45, 1e-45, 1e-39},
-                        vectors[] = {1, 1e30, 1e-30, 1e45, 1e-45, 1e-200};
+                        vectors[] = {1, 1e30, 1e-30, 1e45, 1e-45, 1e-200, 1, 1e45};
     scene s = mixed_scene();
     const size_t n = (size_t)s.F.n;
     const int64_t values = s.F.value_offsets[s.F.m];
-    double *b = malloc(n * 8), *x = malloc(n * 8), *y = malloc(n * 8), *kept = malloc((size_t)values * 8);
+    double *y = malloc(n * 8), *kept = malloc((size_t)values * 8);
     memcpy(kept, s.F.values, (size_t)values * 8);
-    for (int f = 0; f < 6; f++)
+    for (int f = 0; f < SIZES; f++)
         for (int invert = 0; invert < 2; invert++) {
             trine_supernodal plan;
             for (int64_t k = 0; k < values; k++) ((double *)s.F.values)[k] = kept[k] * factors[f];
-            const trine_supernodal_options o = {.single = 1, .invert = invert ? TRINE_INVERT_OFF : TRINE_INVERT_NONE};
+            const trine_supernodal_options o = {
+                .single = 1, .invert = invert ? TRINE_INVERT_OFF : TRINE_INVERT_NONE, .max_nrhs = COLUMNS};
             OK(trine_supernodal_analyse(s.ctx, &plan, &s.panels, &o));
             numeric(plan, &s.F);
             if (f == 3) FAILS(TRINE_ERR_NO_CONVERGENCE, "beyond the range", trine_supernodal_check(plan, NULL));
             else if (f >= 4) FAILS(TRINE_ERR_SINGULAR, "rounded to single", trine_supernodal_check(plan, NULL));
             else OK(trine_supernodal_check(plan, NULL));
-            for (int v = 0; v < 6 && f < (invert ? 1 : 3); v++) {
-                const double size = vectors[v] / factors[f], alpha = v % 2 ? 1e-60 : 1;
-                if (test_on_gpu() && !(v < 3 && f == 0)) continue; /* its range is that of single precision */
-                for (size_t i = 0; i < n; i++) b[i] = creal(right_hand_side((int64_t)i, 0));
-                memcpy(y, b, n * 8);
-                reference_solve(&s.F, TRINE_N, y);
-                for (size_t i = 0; i < n; i++) b[i] *= vectors[v];
-                void *B = test_to_device(s.ctx, b, n * 8), *X = test_to_device(s.ctx, x, n * 8);
-                const trine_dense db = {.data = B, .rows = s.F.n, .cols = 1},
-                                  dx = {.data = X, .rows = s.F.n, .cols = 1};
-                OK(trine_supernodal_solve(plan, TRINE_N, test_on_gpu() ? NULL : &alpha, &db, &dx, NULL));
-                test_from_device(s.ctx, x, X, n * 8);
-                test_release(s.ctx, B), test_release(s.ctx, X);
-                double most = 0, error = 0;
-                for (size_t i = 0; i < n; i++) {
-                    const double exact = y[i] * vectors[v] * (test_on_gpu() ? 1 : alpha);
-                    most = fmax(most, fabs(exact)), error = fmax(error, fabs(x[i] - exact));
-                }
-                if (!(error <= 1e-5 * most))
-                    fail_msg("factor %g, vectors %g: error %g of %g", factors[f], size, error, most);
-            }
+            for (size_t i = 0; i < n; i++) y[i] = creal(right_hand_side((int64_t)i, 0));
+            reference_solve(&s.F, TRINE_N, y);
+            for (int v = 0; v < SIZES && f < (invert ? 1 : 3); v++)
+                for (int way = 0; way < 4; way++)
+                    check_sizes(&s, plan, y, factors[f], vectors + v, way / 2 ? COLUMNS : 1,
+                                way % 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, v % 2 ? 1e-60 : 1);
             OK(trine_supernodal_destroy(&plan));
         }
-    free(b), free(x), free(y), free(kept);
+    free(y), free(kept);
     close_scene(&s);
 }
 

@@ -92,9 +92,9 @@ typedef struct {
     int single; /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to
                    it on the way in, solutions come out in double with single accuracy, for iterative
                    refinement to mend (trine_direct does). The factor must be within the range of single
-                   precision, as trine_supernodal_check says; on a GPU right-hand sides and solutions, too. A
-                   CPU takes right-hand sides times powers of two, and returns TRINE_ERR_NO_CONVERGENCE where
-                   solutions leave the range all the same */
+                   precision, as trine_supernodal_check says. Columns of B are taken times powers of two, so
+                   that any scale of them will do. Where a solution leaves the range all the same, a CPU returns
+                   TRINE_ERR_NO_CONVERGENCE, and on a GPU X is not finite */
     /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory holds is
      * TRINE_ERR_MEMORY, here and in trine_supernodal_work */
     int64_t max_nrhs;
@@ -178,12 +178,12 @@ TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs
 
 /** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld,
  *  layout) is allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1, and 0 makes
- *  X = 0 without a look at B. On a GPU a launch, of a kernel or a graph (op N with one right-hand side: two):
- *  asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
- *  numeric, more right-hand sides than the work was sized for, or beside another thread's solve with the same work or
- *  its numeric. Summation order: fixed for op T and H; for op N fixed with TRINE_ACCESS_PULL, with TRINE_VARIANT_SPMV
- *  and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic additions). options.summation
- *  asks for a fixed one, info.deterministic says what is.
+ *  X = 0 without a look at B. On a GPU a launch, of a kernel or a graph (op N with one right-hand side: two; single:
+ *  two more): asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X.
+ *  TRINE_ERR_STATE: before numeric, more right-hand sides than the work was sized for, or beside another thread's solve
+ *  with the same work or its numeric. Summation order: fixed for op T and H; for op N fixed with TRINE_ACCESS_PULL,
+ *  with TRINE_VARIANT_SPMV and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic
+ *  additions). options.summation asks for a fixed one, info.deterministic says what is.
  *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */
 TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);

@@ -19,8 +19,8 @@
  * - Singular matrices. On a CPU: TRINE_ERR_SINGULAR, with pivoting and epsilon = 0, where an unknown had no pivot
  *   but zero, which can happen to a matrix that is singular to working precision only; the sentence names the row.
  *   What X then is, each function says. The same status, whatever the options, where a solution is not finite although
- *   matrix and right-hand side are (X over D: all right-hand sides); it names the first unknown. trine_bgtfs, which has
- *   no matrix, does not say so. options.info is not read. On a GPU: no status; a vanishing pivot becomes a
+ *   matrix and right-hand side are (X over D: all right-hand sides); it names the first unknown. (trine_bgtfs: the
+ *   matrix that trine_bgtf had.) options.info is not read. On a GPU: no status; a vanishing pivot becomes a
  *   rounding error of its row, and options.info tells (trine_gtsv_info). Not every singular matrix shows. NaN and
  *   Inf flow through. */
 #ifndef TRINE_TRIDIAGONAL_H

@@ -266,7 +266,7 @@ done:
 struct layout {
     size_t epochs[SCHEDULES][DIRECTIONS][MODES], counters[SCHEDULES][DIRECTIONS][MODES]; /* zero at first, */
     size_t missing, after_missing;                                 /* but for these */
-    size_t one_t[DIRECTIONS], one_x[DIRECTIONS], t, x, updates, bytes;
+    size_t one_t[DIRECTIONS], one_x[DIRECTIONS], t, x, updates, largest, bytes;
 };
 layout layout_of(trine_supernodal plan, int64_t nrhs)
 {
@@ -304,6 +304,7 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
     l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL
                          ? most_columns * (size_t)std::max(d->schedules[0].n_rows, d->schedules[1].n_rows) * element
                          : 0);
+    l.largest = take(plan->base.dtype != plan->dtype ? (size_t)nrhs * sizeof(unsigned long long) : 0);
     l.bytes = at;
     return l;
 }
@@ -364,9 +365,9 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
     a.n_init = (int32_t)d->n_init[mode];
     a.converts = plan->base.dtype != plan->dtype;
-    if (a.converts)
-        for (size_t k = 0; k < sizeof(T) / sizeof(float); k++)
-            reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
+    unsigned long long *const largest = reinterpret_cast<unsigned long long *>(buffer + l.largest);
+    a.largest = largest;
+    if (a.converts) memcpy(&a.given_alpha, alpha, sizeof a.given_alpha);
     else memcpy(&a.alpha, alpha, sizeof(T));
     a.conjugate = op == TRINE_H;
     const int64_t width = supernodal_block_width(sizeof(T), B->cols), n_blocks = (B->cols + width - 1) / width;
@@ -395,10 +396,13 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                        {d->grades, &d->outcome->least_grade}};
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
-    const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC
-                                    ? supernodal_solve_levels(plan, a, direction, work, stream)
-                                : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
-                                              : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
+    trine_status status = TRINE_SUCCESS;
+    if (a.converts) status = supernodal_column_maxima(plan, B, largest, stream);
+    if (!status)
+        status = plan->options.variant != TRINE_VARIANT_DYNAMIC
+                     ? supernodal_solve_levels(plan, a, direction, work, stream)
+                 : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
+                               : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
     trine_device_leave(plan->base.ctx, saved);
     return status;
 }

@@ -90,6 +90,11 @@ struct device_side {
 /** What stands at the head of a work's buffer, once for each direction and mode; the arrays follow it. */
 struct solve_state { unsigned ticket, finished_blocks, solves, unused[29]; };
 
+template <typename T> struct wider { using type = T; };
+template <> struct wider<float> { using type = double; };
+template <> struct wider<complex_of<float>> { using type = complex_of<double>; };
+template <typename T> using wide_of = typename wider<T>::type;
+
 template <typename T> struct solve_args {
     const supernodal_tile *tiles;
     const int32_t *rows, *original;
@@ -107,7 +112,9 @@ template <typename T> struct solve_args {
     int32_t n_panels, n_counters, n_init, n_tickets, n_blocks;
     T alpha;
     bool conjugate;
-    bool converts; /* T is single, B and X are double */
+    bool converts; /* T is single, B and X are double: columns of B are rounded to T times powers of two, */
+    const unsigned long long *largest;    /* by the bits of each one's largest number, and alpha, */
+    wide_of<T> given_alpha;               /* times the solution in double. (alpha is not used) */
 };
 
 /** A schedule of both ways: owners of its tiles and of places (schedule.h). */
@@ -123,9 +130,6 @@ template <typename T> struct solve_choice {
     way_args ways;
 };
 
-template <typename T> struct wider { using type = T; };
-template <> struct wider<float> { using type = double; };
-template <> struct wider<complex_of<float>> { using type = complex_of<double>; };
 template <typename T, typename W> __device__ inline T scalar_from(W a)
 {
     if constexpr (scalar<T>::is_complex) return {static_cast<real_of<T>>(a.x), static_cast<real_of<T>>(a.y)};
@@ -134,20 +138,45 @@ template <typename T, typename W> __device__ inline T scalar_from(W a)
 /** Entry `at` of a caller's array of T, or of what is wider if `converts`. */
 template <typename T> __device__ inline T load_converted(const void *from, int64_t at, bool converts)
 {
-    return converts ? scalar_from<T>(static_cast<const typename wider<T>::type *>(from)[at])
-                    : static_cast<const T *>(from)[at];
+    return converts ? scalar_from<T>(static_cast<const wide_of<T> *>(from)[at]) : static_cast<const T *>(from)[at];
 }
+/** The power of two of the largest number of column j of B, or its inverse, with which that is 1 to 2; 1 where it is
+ *  not finite. */
+__device__ inline double column_power(const unsigned long long *largest, int64_t j, bool inverse)
+{
+    const int exponent = (int)(largest[j] >> 52);
+    const int within = exponent == 2047 ? 1023 : min(max(exponent, 1), 2045);
+    return __hiloint2double((inverse ? 2046 - within : within) << 20, 0);
+}
+template <typename W> __device__ inline W times_real(W a, double factor)
+{
+    if constexpr (scalar<W>::is_complex) return {a.x * factor, a.y * factor};
+    else return a * factor;
+}
+template <typename T> inline constexpr bool is_single = sizeof(real_of<T>) == sizeof(float);
+
 /** Row `row` of the plan's numbering of alpha op(B) column j, and the solution on its way out. */
 template <typename T> __device__ inline T right_hand_side(const solve_args<T> &a, int64_t row, int64_t j)
 {
-    const T value = a.alpha * load_converted<T>(a.B, a.original[row] * a.b_row + j * a.b_col, a.converts);
+    using W = wide_of<T>;
+    const int64_t at = a.original[row] * a.b_row + j * a.b_col;
+    const T value = is_single<T> && a.converts
+                        ? scalar_from<T>(times_real(static_cast<const W *>(a.B)[at], column_power(a.largest, j, true)))
+                        : a.alpha * static_cast<const T *>(a.B)[at];
     return a.conjugate ? conjugate_of(value) : value;
+}
+template <typename T> __device__ inline wide_of<T> solution(const solve_args<T> &a, int64_t j, T value)
+{
+    const wide_of<T> result = times_real(scalar_from<wide_of<T>>(value), column_power(a.largest, j, false));
+    if constexpr (scalar<T>::is_complex)
+        return a.given_alpha.y == 0 ? times_real(result, a.given_alpha.x) : a.given_alpha * result;
+    else return a.given_alpha * result;
 }
 template <typename T> __device__ inline void store_at(const solve_args<T> &a, int64_t original, int64_t j, T value)
 {
     const int64_t at = original * a.x_row + j * a.x_col;
     if (a.conjugate) value = conjugate_of(value);
-    if (a.converts) static_cast<typename wider<T>::type *>(a.X)[at] = scalar_from<typename wider<T>::type>(value);
+    if (is_single<T> && a.converts) static_cast<wide_of<T> *>(a.X)[at] = solution(a, j, value);
     else static_cast<T *>(a.X)[at] = value;
 }
 
@@ -158,6 +187,9 @@ inline int supernodal_block_width(size_t element, int64_t nrhs)
     return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32;
 }
 
+/** Bits of the largest |number| of each column of B, double, for solves that convert (columns.cu). */
+trine_status supernodal_column_maxima(trine_supernodal plan, const trine_dense *B, unsigned long long *largest,
+                                      void *stream);
 /** All launches of a new set of values: copy, invert (numeric.cu). */
 template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream);
 /** The trial of inverses (growth.cu): before the inversion, and after it; `from`: the caller's values. */

@@ -106,12 +106,23 @@ static trine_status set_bands(const void *a, const void *b, const void *c, block
     call->A.a = a, call->A.b = b, call->A.c = c;
     return TRINE_SUCCESS;
 }
-static trine_status set_factor(const void *factor, size_t bytes, block_call *call)
+/** On a CPU, whose solves return a status, a factorization ends with a note of whether the matrix was finite. */
+enum { NOTE_BYTES = 16 };
+static size_t bytes_of_factor(const solve_place *at, const block_call *call)
 {
+    return call->A.n ? call->factor_bytes + call->copy_bytes + (at->cuda ? 0 : NOTE_BYTES) : 0;
+}
+static bool *note_of(const block_call *call)
+{
+    return (bool *)((char *)call->factor + call->factor_bytes + call->copy_bytes);
+}
+
+static trine_status set_factor(const solve_place *at, const void *factor, size_t bytes, block_call *call)
+{
+    const size_t needed = bytes_of_factor(at, call);
     if (!call->A.n) return TRINE_SUCCESS;
     REQUIRE(!call->o.refine, "refine is 1; a factorization does not keep the matrix");
-    REQUIRE(bytes >= call->factor_bytes + call->copy_bytes, "the factorization has %zu bytes; %zu are needed", bytes,
-            call->factor_bytes + call->copy_bytes);
+    REQUIRE(bytes >= needed, "the factorization has %zu bytes; %zu are needed", bytes, needed);
     REQUIRE(factor, "factor is NULL");
     REQUIRE((uintptr_t)factor % 16 == 0, "factor does not start on 16 bytes");
     call->factor = (void *)factor;
@@ -127,7 +138,7 @@ static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *)
 }
 
 /** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the
- *  same. info: NULL, or where one may be asked for. given: NULL, or on a CPU the matrix, by which a solution that is
+ *  same. info: NULL, or where one may be asked for. given: NULL, or on a CPU the system, by which a solution that is
  *  not finite is judged. */
 static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd,
                         void *X, int64_t ldx, void *work, size_t work_bytes, info_call *info, banded_system *given)
@@ -270,7 +281,7 @@ trine_status bgtf_size(const solve_place *at, trine_dtype t, int64_t rows, int n
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
     TRY(make_blocks(at, t, rows, n, 1, options, true, &call));
-    *bytes = rows ? call.factor_bytes + call.copy_bytes : 0;
+    *bytes = bytes_of_factor(at, &call);
     rpts_start_team(at, RPTS_BLOCK_ROWS * call.A.n);
 done:
     return status;
@@ -280,12 +291,15 @@ trine_status bgtf_factor(const solve_place *at, trine_dtype t, int64_t rows, int
                          const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
 {
     block_call call;
+    const banded_system given = banded_of_blocks(t, rows, n, options, a, b, c);
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(at, t, rows, n, 1, options, true, &call));
     if (at->cuda) TRY(info_refuse(options, "trine_bgtf"));
     TRY(set_bands(a, b, c, &call));
-    TRY(set_factor(factor, factor_bytes, &call));
-    if (call.A.n) status = backend_of(at)->factor(&call);
+    TRY(set_factor(at, factor, factor_bytes, &call));
+    if (!call.A.n) goto done;
+    TRY(backend_of(at)->factor(&call));
+    if (!at->cuda) *note_of(&call) = finite_matrix(at->ctx, &given);
 done:
     return status;
 }
@@ -301,11 +315,13 @@ trine_status bgtfs_solve(const solve_place *at, trine_dtype t, int64_t rows, int
                          int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
+    banded_system given = banded_of_blocks(t, rows, n, options, NULL, NULL, NULL);
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(at, t, rows, n, nrhs, options, true, &call));
     if (at->cuda) TRY(info_refuse(options, "trine_bgtfs"));
-    TRY(set_factor(factor, factor_bytes, &call));
-    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL, NULL));
+    TRY(set_factor(at, factor, factor_bytes, &call));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL,
+            at->cuda || (call.factor && !*note_of(&call)) ? NULL : &given));
 done:
     return status;
 }

@@ -13,31 +13,24 @@ typedef struct {
     int64_t first; /* atomic: a number that is not finite lies at or behind it, in the chunk that begins there */
 } number_loop;
 
-/* Zero times a number that is not finite is NaN, and stays it in a sum. */
-static bool floats_are_finite(const float *x, int64_t count)
+/** Zero times number k, which is NaN for one that is not finite, and stays it in a sum. */
+INLINE_ALWAYS double zero_times(bool single, const void *x, int64_t k)
 {
-    float sum[APART] = {0}, all = 0;
-    int64_t k = 0;
-    for (; k + APART <= count; k += APART)
-        for (int j = 0; j < APART; j++) sum[j] += x[k + j] * 0;
-    for (; k < count; k++) all += x[k] * 0;
-    for (int j = 0; j < APART; j++) all += sum[j];
-    return all == 0;
+    return 0 * (single ? (double)((const float *)x)[k] : ((const double *)x)[k]);
 }
-static bool doubles_are_finite(const double *x, int64_t count)
+INLINE_ALWAYS bool sum_is_zero(bool single, const void *x, int64_t begin, int64_t count)
 {
     double sum[APART] = {0}, all = 0;
-    int64_t k = 0;
-    for (; k + APART <= count; k += APART)
-        for (int j = 0; j < APART; j++) sum[j] += x[k + j] * 0;
-    for (; k < count; k++) all += x[k] * 0;
+    int64_t k = begin;
+    for (; k + APART <= begin + count; k += APART)
+        for (int j = 0; j < APART; j++) sum[j] += zero_times(single, x, k + j);
+    for (; k < begin + count; k++) all += zero_times(single, x, k);
     for (int j = 0; j < APART; j++) all += sum[j];
     return all == 0;
 }
 static bool are_finite(bool single, const void *x, int64_t begin, int64_t count)
 {
-    return single ? floats_are_finite((const float *)x + begin, count)
-                  : doubles_are_finite((const double *)x + begin, count);
+    return single ? sum_is_zero(true, x, begin, count) : sum_is_zero(false, x, begin, count);
 }
 
 static void look_at_numbers(void *job, int64_t begin, int64_t end, int me)
@@ -75,20 +68,16 @@ static const void *column_of(trine_dtype t, const void *X, int64_t ld, int64_t c
     return (const char *)X + (size_t)(column * ld) * trine_dtype_size(t);
 }
 
-/** Are the entries of op(A) that a solve reads? */
-static bool matrix_is_finite(const banded_system *s)
+bool finite_matrix(trine_context ctx, const banded_system *s)
 {
-    const int parts = trine_dtype_is_complex(s->t) ? 2 : 1;
-    const bool single = trine_dtype_is_single(s->t);
-    for (int64_t j = 0; j < s->rows; j++)
-        for (int k = banded_first(s); k <= banded_last(s); k++) {
-            const banded_block b = banded_block_at(s, j, k);
-            for (int i = 0; b.column >= 0 && i < s->m; i++)
-                for (int q = 0; q < s->m; q++)
-                    if (!are_finite(single, s->band[b.band], parts * banded_entry(s, b.position, i, q), parts))
-                        return false;
-        }
-    return true;
+    const int64_t size = s->m * s->m;
+    bool finite = true;
+    for (int k = -s->kl; k <= s->ku && finite; k++) {
+        const int64_t first = s->cyclic || k > 0 ? 0 : -k, end = s->cyclic || k < 0 ? s->rows : s->rows - k;
+        const void *band = column_of(s->t, s->band[s->kl + k], size, first);
+        finite = first >= end || find_in_vector(ctx, s->t, band, (end - first) * size) < 0;
+    }
+    return finite;
 }
 
 bool finite_before(trine_context ctx, const banded_system *s)
@@ -106,7 +95,7 @@ trine_status finite_after(trine_context ctx, const banded_system *s, bool was_fi
         const int64_t row = find_in_vector(ctx, s->t, column_of(s->t, s->X, s->ldx, c), n);
         if (row < 0) continue;
         if (s->D != s->X && find_in_vector(ctx, s->t, column_of(s->t, s->D, s->ldd, c), n) >= 0) continue;
-        if (!matrix_is_finite(s)) return TRINE_SUCCESS;
+        if (s->band[0] && !finite_matrix(ctx, s)) return TRINE_SUCCESS;
         return trine_fail(
             TRINE_ERR_SINGULAR,
             "unknown %lld of right-hand side %lld is not finite, while all that was given is: the matrix is singular to working precision, or its solution beyond the range of that",

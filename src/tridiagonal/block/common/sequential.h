@@ -46,7 +46,7 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_scale)(const block_matrix *A, int64_t i)
 PANEL_TEMPLATE PANEL_INLINE T FN(sum_of_row)(const block_matrix *A, R scale, R shrink, int64_t i, const T *x, T d,
                                              R *size, R *given)
 {
-    T residual = TIMES(TIMES(d, scale), shrink);
+    T residual = TIMES(TIMES(d, shrink), scale);
     *given = *size = ABS1(residual);
     for (int k = FN(first_band)(A, i); k <= FN(last_band)(A, i); k++) {
         int64_t column = i + k;
@@ -66,7 +66,7 @@ PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, i
     const R shrink = (R)1 / 1024;
     R size, given;
     T residual = FN_OF_T(sum_of_row)(A, scale, (R)1, i, x, d, &size, &given);
-    const bool leaves_range = !(size - size == 0) && given - given == 0;
+    const bool leaves_range = !(size - size == 0);
     if (leaves_range) residual = FN_OF_T(sum_of_row)(A, scale, shrink, i, x, d, &size, &given);
     *error = !(given - given == 0) ? -1 : ABS1(residual) == 0 ? 0 : ABS1(residual) / size / ROUNDING;
     return leaves_range ? TIMES(residual, 1 / shrink) : residual;
@@ -199,16 +199,28 @@ PANEL_TEMPLATE PANEL_INLINE void FN(keep_better)(const block_matrix *A, const T 
     *least = error;
     for (int64_t i = 0; i < A->n; i++) best[i] = x[i];
 }
+/** x := op(A)^-1 d with these factors, by way of d times `shrink`, a power of two; d may be x. */
+PANEL_TEMPLATE PANEL_INLINE void FN(solve_shrunk)(const block_matrix *A, const sequence_of_rows *s, const T *factors,
+                                                  R shrink, const T *d, T *x)
+{
+    for (int64_t i = 0; i < A->n; i++) x[i] = TIMES(TIMES(d[i], shrink), FN_OF_T(row_scale)(A, i));
+    FN(substitute_sequentially)(A, s, factors, x);
+    for (int64_t i = 0; i < A->n && shrink < 1; i++) x[i] = TIMES(x[i], 1 / shrink);
+}
 /** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, a
  *  step of refinement follows where it is needed, and the better one of the two solutions is kept if it is better
- *  than best, whose error is *least. Returns the error before refinement. */
+ *  than best, whose error is *least. Terms of scaled rows may leave the range where the solution nearly does: d is
+ *  shrunk then. Returns the error before refinement. */
 PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors,
                                                  const T *d, T *x, T *residual, T *weights, T *best, R *least)
 {
-    for (int64_t i = 0; i < A->n; i++) x[i] = TIMES(d[i], FN_OF_T(row_scale)(A, i));
-    FN(substitute_sequentially)(A, s, factors, x);
-    if (!residual) return 0;
-    const R error = FN_OF_T(sequential_error)(A, d, x, residual, weights);
+    const R none = 1 / SMALLEST_NORMAL;
+    R error = none;
+    for (int shrunk = 0; shrunk < 2 && !(error < none); shrunk++) {
+        FN_OF_T(solve_shrunk)(A, s, factors, shrunk ? (R)1 / 1024 : (R)1, d, x);
+        if (!residual) return 0;
+        error = FN_OF_T(sequential_error)(A, d, x, residual, weights);
+    }
     FN_OF_T(keep_better)(A, x, error, best, least);
     if (*least <= BLOCK_LARGE_ERROR) return error;
     FN(substitute_sequentially)(A, s, factors, residual);
