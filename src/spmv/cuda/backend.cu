@@ -26,6 +26,8 @@ constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
 constexpr double MOST_ROWS = 8 * SPMV_CUDA_ROWS_BLOCK, MOST_OF_ROWS = 0.85;
 /* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
 constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
+/* Mean row, and tiles of a block, up to which blocks go on. */
+constexpr double LONGEST_OF_RING = 8, MOST_ROUNDS = 16;
 
 /* ---------------------------------------------------------------- choices */
 
@@ -114,18 +116,20 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
     return o;
 }
 
-/** Whether blocks may go on, if rows are alike, and how: where they do so some times. Tiles of RING_SHORT are too small
- *  for several vectors. Of values of 8 bytes, several threads a row, blocks that go on are slower. */
+/** Whether blocks may go on, if rows are alike, and how: where they do so some times. With a thread a row, short rows
+ *  gain, and matrices that are not so large that the end of a launch counts little; tiles are too small for several
+ *  vectors. With several threads a row, values of 4 bytes do. */
 int may_ring(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
 {
     const int tile = part->lanes_shift ? (int)SPMV_CUDA_ROWS_TILE : (int)SPMV_CUDA_RING_TILE;
-    const int64_t tiles = plan->nnz / (SPMV_CUDA_ROWS_BLOCK * tile);
+    const double mean = mean_row(plan, side);
+    const double rounds = (double)plan->nnz / (SPMV_CUDA_ROWS_BLOCK * tile) / (double)(ring_blocks(plan) + 1);
     if (side->offset_bits != 32 || trine_dtype_size(plan->base.dtype) > 8 || plan->options.tune.entries_per_block ||
-        plan->base.ctx->info.compute_capability < 90 || tiles < 2 * ring_blocks(plan) ||
-        mean_row(plan, side) <= MOSTLY_EMPTY)
+        plan->base.ctx->info.compute_capability < 90 || rounds < 2 || mean <= MOSTLY_EMPTY)
         return 0;
-    if (!part->lanes_shift) return plan->options.max_nrhs == 1 ? RING_SHORT : 0;
-    return part->lanes_shift > 1 && plan->value_size < 8 && !side->position_bits ? RING_LONG : 0;
+    if (!part->lanes_shift)
+        return plan->options.max_nrhs == 1 && mean <= LONGEST_OF_RING && rounds < MOST_ROUNDS ? RING_SHORT : 0;
+    return part->lanes_shift > 1 && plan->value_size == 4 && !side->position_bits ? RING_LONG : 0;
 }
 
 /** Whether threads take rows, 2^lanes_shift each, and how many. */
