@@ -81,9 +81,10 @@ struct trine_forest_s {
     int32_t *candidates;             /* FOREST_CANDIDATES N: the strongest neighbours in decreasing order */
     uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan; behind them */
     int32_t *distance;               /* 4 N, along links, and */
-    uint32_t *edge;                  /* 4 N: the weakest along links; 8 N on a GPU */
-    double *weight;                  /* 2 N: of the edges in neighbours */
-    int32_t *list, *index;           /* N: splitters, and where a vertex is among them; then lengths of paths */
+    uint32_t *edge;                  /* 4 N: the weakest along links; 8 N on a GPU. All three: packed rows of bands */
+    double *weight;                  /* 2 N: of the edges in neighbours; on a GPU nodes of walks before */
+    int32_t *list, *index;           /* N: splitters, and where a vertex is among them; then lengths of paths, on a
+                                      * GPU with their sums in list */
     double *sums;                    /* FOREST_SUMS for every chunk of vertices */
     int64_t *keys;                   /* of a coarse forest: of its entries while they are sorted */
     void *staged;                    /* values of the host on a GPU */
