@@ -14,8 +14,8 @@ namespace trine_block {
 struct scalar_layout { size_t vectors, errors, gtsv, gtsv_bytes, bytes; };
 trine_status lay_out_scalar(const block_call *call, scalar_layout *layout);
 
-/** bands := the rows of op(A), d := D, both times the rows' powers of two; a column of right-hand sides for each
- *  blockIdx.y. */
+/** bands := the rows of op(A), d := D, both times powers of two that leave 1/8 to 1/4 of a row's largest coefficient,
+ *  so that d is in range where the solution is; a column of right-hand sides for each blockIdx.y. */
 template <typename T>
 __global__ void scale_system(const __grid_constant__ block_matrix A, const T *D, int64_t ldd, T *bands, T *d,
                              column_errors *errors)
@@ -30,7 +30,7 @@ __global__ void scale_system(const __grid_constant__ block_matrix A, const T *D,
         if (!begins || A.cyclic) row[0] = A.op == TRINE_N ? a[i] : c[begins ? n - 1 : i - 1];
         if (!ends || A.cyclic) row[2] = A.op == TRINE_N ? c[i] : a[ends ? 0 : i + 1];
         const real_of<T> largest = fmax(size_of(row[1]), fmax(size_of(row[0]), size_of(row[2]))),
-                         scale = smaller_power(panel_weight<T>(largest));
+                         scale = smaller_power(panel_weight<T>(largest)) / 16;
         d[i + blockIdx.y * n] = times(D[i + blockIdx.y * ldd], scale);
         if (blockIdx.y) continue;
 #pragma unroll
