@@ -684,7 +684,7 @@ static void large_products_are_right(void **state)
         trine_dtype t;
         trine_spmv_values stored;
     } cases[] = {{370000, 5, TRINE_D, TRINE_VALUES_SAME},   {370000, 5, TRINE_S, TRINE_VALUES_HALF},
-                 {370000, 5, TRINE_C, TRINE_VALUES_SAME},   {250000, 8, TRINE_S, TRINE_VALUES_SAME},
+                 {370000, 5, TRINE_C, TRINE_VALUES_SAME},   {350000, 6, TRINE_S, TRINE_VALUES_SAME},
                  {72000, 48, TRINE_S, TRINE_VALUES_SAME},   {72000, 48, TRINE_D, TRINE_VALUES_HALF},
                  {72000, 48, TRINE_D, TRINE_VALUES_SINGLE}, {72000, 48, TRINE_D, TRINE_VALUES_SAME}};
     trine_context ctx = test_context();

@@ -27,7 +27,7 @@ constexpr double MOST_ROWS = 8 * SPMV_CUDA_ROWS_BLOCK, MOST_OF_ROWS = 0.85;
 /* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
 constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
 /* Mean row, and tiles of a block, up to which blocks go on. */
-constexpr double LONGEST_OF_RING = 8, MOST_ROUNDS = 16;
+constexpr double LONGEST_OF_RING = 6, MOST_ROUNDS = 16;
 
 /* ---------------------------------------------------------------- choices */
 

@@ -33,7 +33,7 @@ struct copies {
         asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 #endif
     }
-    /** Copies in bulk that a thread asks for later come after what it has written to shared memory. */
+    /** Copies in bulk that a thread asks for come after what threads that it has met wrote to shared memory. */
     static __device__ void come_later()
     {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -91,6 +91,7 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
                           m.offset + ((unsigned long long)offsets & 15));
         else multiply_rows(entries, columns, offsets);
         __syncthreads(); /* the tile has been read */
+        copies::come_later();
         ask(tile + RING * step, m);
         if (++slot == RING) slot = 0, parity ^= 1;
     }
