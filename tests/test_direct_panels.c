@@ -146,6 +146,8 @@ static void slow_panels_give_way_to_another_factor(void **state)
     trine_context ctx = test_context();
     trine_matrix A;
     trine_matrix_info size;
+    int shared_bytes;
+    const bool little_shared = test_shape(&shared_bytes) && shared_bytes < 160 * 1024;
     OK(trine_matrix_read(ctx, &A, path, TRINE_D));
     OK(trine_matrix_get_info(A, &size));
     for (int64_t most = 3; most <= 9; most += 6) {
@@ -156,8 +158,13 @@ static void slow_panels_give_way_to_another_factor(void **state)
         for (int update = 0; update <= 1; update++) {
             if (update) OK(trine_direct_update(plan, A));
             OK(trine_direct_get_info(plan, &info));
-            assert_int_equal(info.factor.method, TRINE_DIRECT_LU_UMFPACK);
-            assert_int_equal(info.solver, most > 3 ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL);
+            if (little_shared && info.factor.method == TRINE_DIRECT_LU) { /* panels are narrower, and need not wait */
+                assert_int_equal(info.solver, TRINE_SOLVER_SUPERNODAL);
+                assert_true(info.lower_panels.levels_merged + info.upper_panels.levels_merged <= 300);
+            } else {
+                assert_int_equal(info.factor.method, TRINE_DIRECT_LU_UMFPACK);
+                assert_int_equal(info.solver, most > 3 ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL);
+            }
             check_solves(ctx, plan, A, size.n_rows, most, "airfoil_2d");
         }
         OK(trine_direct_destroy(&plan));
@@ -313,14 +320,14 @@ static void without_refinement_they_give_single_accuracy(void **state)
     check_single("laplace3d:n=9", TRINE_S, TRINE_DIRECT_CHOLESKY, 0, 0, 10); /* nothing to lower */
 }
 
-/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op. A CPU
- *  takes right-hand sides times powers of two, and may solve them all. */
+/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op. Right-hand
+ *  sides are taken times powers of two, so that most of them are solved. */
 static void solves_beyond_single_precision_are_right_or_refused(void **state)
 {
     (void)state;
     enum { N = 12 };
     trine_context ctx = test_context();
-    int refused = 0;
+    int solved = 0;
     for (int seed = 0; seed < 20; seed++) {
         triplet list[3 * N];
         int64_t count = 0;
@@ -339,13 +346,13 @@ static void solves_beyond_single_precision_are_right_or_refused(void **state)
                                                                                 .triangular.max_nrhs = 3,
                                                                                 .supernodal.single = 1});
         assert_true(status == TRINE_SUCCESS || status == TRINE_ERR_NO_CONVERGENCE || status == TRINE_ERR_SINGULAR);
-        refused += status != TRINE_SUCCESS;
+        solved += status == TRINE_SUCCESS;
         for (trine_transpose op = TRINE_N; op <= TRINE_T && !status; op = (trine_transpose)(2 * op))
             assert_true(error_of_solve(ctx, plan, A, TRINE_D, op, N, 3) < 10 * 0x1p29);
         if (!status) OK(trine_direct_destroy(&plan));
         trine_matrix_destroy(&A);
     }
-    if (test_on_gpu()) assert_true(refused > 0);
+    assert_true(solved > 0);
     trine_context_destroy(&ctx);
 }
 
