@@ -320,8 +320,8 @@ static void without_refinement_they_give_single_accuracy(void **state)
     check_single("laplace3d:n=9", TRINE_S, TRINE_DIRECT_CHOLESKY, 0, 0, 10); /* nothing to lower */
 }
 
-/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op. Right-hand
- *  sides are taken times powers of two, so that most of them are solved. */
+/** Columns of 1e30: a factor within the range of single precision whose solutions are not, or not with every op.
+ *  Right-hand sides are taken times powers of two, so that most of them are solved. */
 static void solves_beyond_single_precision_are_right_or_refused(void **state)
 {
     (void)state;

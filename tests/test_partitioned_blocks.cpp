@@ -206,8 +206,8 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
                 tasks.push_back({(int32_t)s, -(int32_t)std::min<size_t>(5, sorted.size() - s)});
         }
     unsigned ticket = 0;
-    const invert_args<T> a = {P.arrays(unit),        sorted.data(), tasks.data(),
-                              (int64_t)tasks.size(), &ticket,       P.finished.data(), widest};
+    const invert_args<T> a = {P.arrays(unit), sorted.data(),     tasks.data(), (int64_t)tasks.size(),
+                              &ticket,        P.finished.data(), widest};
     for (unsigned &f : P.finished) f = 99;
     emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
     emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });

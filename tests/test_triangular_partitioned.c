@@ -412,11 +412,10 @@ static void last_rows_of_factors_share_steps(void **state)
         const int64_t entry = 4 + (int64_t)trine_dtype_size(t);
         for (int limited = 0; limited < 2; limited++) {
             const trine_transpose op = limited ? TRINE_H : TRINE_T;
-            set_plan(&f, (trine_triangular_options){
-                             .method = TRINE_TRI_PARTITIONED_INVERSE,
-                             .ops = TRINE_N | op,
-                             .max_nrhs = 3,
-                             .partition.memory = limited ? (f.P.nnz + f.P.nnz / 8) * entry : 0});
+            set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_PARTITIONED_INVERSE,
+                                                    .ops = TRINE_N | op,
+                                                    .max_nrhs = 3,
+                                                    .partition.memory = limited ? (f.P.nnz + f.P.nnz / 8) * entry : 0});
             const trine_triangular_info info = info_of(&f);
             /* more than one group, since rows of all levels at once would take numeric too long */
             assert_true(info.levels >= LAST && info.steps > 1 && info.steps < info.levels / 5);

@@ -71,9 +71,8 @@ __device__ inline void narrow_by_warp(const int32_t *columns, int32_t least, int
                       at = low + (lane + 1) * step - 1, high_at = high + (lane + 1) * high_step - 1;
         const bool is_less = low < low_end && at < low_end && columns[at] < least,
                    is_no_more = high < high_end && high_at < high_end && columns[high_at] <= most;
-        const int64_t count = __popc(__ballot_sync(~0u, is_less)),
-                      high_count = __popc(__ballot_sync(~0u, is_no_more)), next = low + (count + 1) * step - 1,
-                      high_next = high + (high_count + 1) * high_step - 1;
+        const int64_t count = __popc(__ballot_sync(~0u, is_less)), high_count = __popc(__ballot_sync(~0u, is_no_more)),
+                      next = low + (count + 1) * step - 1, high_next = high + (high_count + 1) * high_step - 1;
         if (low < low_end) low += count * step, low_end = next < low_end ? next : low_end;
         if (high < high_end) high += high_count * high_step, high_end = high_next < high_end ? high_next : high_end;
     }

@@ -235,8 +235,8 @@ trine_status try_pairs(maker *m)
     TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, 3 * sizeof *m->a.listed, m->stream));
     merge_short_rows<<<device_blocks_for(m->plan, m->d->n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
     merge_long_rows<false><<<multiprocessors * 6, MERGE_THREADS, 0, m->stream>>>(m->a);
-    merge_longer_rows<<<multiprocessors, MERGE_THREADS, sizeof(int32_t) << m->shared_bits, m->stream>>>(
-        longer, m->shared_bits);
+    merge_longer_rows<<<multiprocessors, MERGE_THREADS, sizeof(int32_t) << m->shared_bits, m->stream>>>(longer,
+                                                                                                        m->shared_bits);
     merge_long_rows<true><<<LARGE_TABLES, MERGE_THREADS, 0, m->stream>>>(longest);
     TRY(GPU_LAUNCHED("joining groups"));
     TRY(copy(m, m->found, TRINE_HOST, m->a.found, TRINE_DEVICE, m->n_pairs));
@@ -507,9 +507,14 @@ trine_status make_order(maker *m, const int64_t *levels, device_partition *out)
     int32_t *rows = nullptr;
     char *temporary;
     size_t bytes = 0;
-    order_args a = {
-        n,        part_of(m->plan->base.dtype), m->d->offsets,   out->offsets, m->level,
-        m->group, m->renumber_there,            m->pairs_there};
+    order_args a = {n,
+                    part_of(m->plan->base.dtype),
+                    m->d->offsets,
+                    out->offsets,
+                    m->level,
+                    m->group,
+                    m->renumber_there,
+                    m->pairs_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
     for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     find_heavy(m, levels, m->pairs);
