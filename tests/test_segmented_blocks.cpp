@@ -1,6 +1,7 @@
-// The kernels of src/spmv/cuda/{segmented,many,rows,warps}.cuh run by an emulator of blocks, where there is no GPU:
-// every scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2
-// x 2 matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
+// The kernels of src/spmv/cuda/{segmented,many,ring,rows,together,vectors,warps}.cuh run by an emulator of blocks,
+// where there is no GPU: every scheme, every scan, random patterns with empty and long rows, row ranges, against a
+// plain loop. Products are 2 x 2 matrices modulo a prime: they do not commute, so the order of a row shows, and sums
+// are exact. Copies to shared memory are those of devices that have none in bulk, and are there at once.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -9,7 +10,10 @@
 #include "emulator/cuda_block.h"
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
+#include "spmv/cuda/ring.cuh"
 #include "spmv/cuda/rows.cuh"
+#include "spmv/cuda/together.cuh"
+#include "spmv/cuda/vectors.cuh"
 #include "spmv/cuda/warps.cuh"
 
 namespace {
@@ -93,7 +97,7 @@ struct number_product {
     using accumulator = long long;
     using result = long long;
     static constexpr int COLUMNS = 97, THREADS = 1024;
-    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = false, FUSED = false;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = false, FUSED = false, reads_y = true;
     const long long *x;
     long long *y;
     long long x_bytes;
@@ -213,23 +217,72 @@ void fail(const char *what, int scan, int scheme, const segmented_arguments &a, 
             a.row_begin, a.row_end, row);
 }
 
+/** Blocks of a launch, and of its second one with 64 threads: a thread for each, or a warp, which can search. */
+int blocks_of(const segmented_arguments &a) { return a.end_block - a.first_block; }
+int joining_blocks(const segmented_arguments &a) { return (blocks_of(a) + (a.starts ? 63 : 1)) / (a.starts ? 64 : 2); }
+
 template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arguments a, Op op)
 {
     if constexpr (Op::HAS_ATOMIC)
         if (a.scheme == SCHEME_ATOMIC)
-            emulator::launch((a.n_blocks + 1) / 2, 64, [=] { prepare_shared_rows<Op, 64>(a, op); });
-    emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows<Op, BLOCK, TILE, SCAN>(a, op); });
+            emulator::launch((blocks_of(a) + 1) / 2, 64, [=] { prepare_shared_rows<Op, 64>(a, op); });
+    emulator::launch(blocks_of(a), BLOCK, [=] { reduce_rows<Op, BLOCK, TILE, SCAN>(a, op); });
     if (a.scheme == SCHEME_POSTPROCESS)
-        emulator::launch((a.n_blocks + 63) / 64, 64, [=] { join_shared_rows<Op, 64>(a, op); });
+        emulator::launch(joining_blocks(a), 64, [=] { join_shared_rows<Op, 64>(a, op); });
 }
 
 template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const pattern &p);
-template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p);
+template <int BLOCK, int TILE, int LANES, int EACH> void try_several(segmented_arguments a, const pattern &p);
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &a, const pattern &p);
 
 template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments a, const pattern &p);
 template <bool STAGED, int BLOCK, int TILE, int HOW>
 void try_matrices_by_rows(segmented_arguments a, const pattern &p);
+template <int BLOCK, int TILE> void try_ring(segmented_arguments a, const pattern &p);
+template <int BLOCK, int TILE> void try_together(segmented_arguments a, const pattern &p);
+template <int BLOCK, int TILE> void try_vectors(segmented_arguments a, const pattern &p);
+
+/** Starts as find_starts has them, compared with those that a block searches for. */
+void compare_starts(const segmented_arguments &a, const std::vector<block_start> &starts, int scan)
+{
+    emulator::launch(1, 32, [&] {
+        for (int b = 0; b <= a.n_blocks; b++) {
+            const block_start s = search_start(a, b, threadIdx.x);
+            if (threadIdx.x == 0 && (s.nz != starts[b].nz || s.row != starts[b].row))
+                fail("start of block", scan, a.scheme, a, b);
+        }
+    });
+}
+std::vector<block_start> starts_of(const segmented_arguments &a)
+{
+    std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
+    const int looking = 1 + (int)random_below((unsigned)(a.n_rows + 63) / 64);
+    emulator::launch(looking, 64, [&] { find_starts<64>(a, starts.data(), looking * 64); });
+    return starts;
+}
+
+/** Of matrices that there is no room for: numbers of 32 bits just do for what rows count, or do not. */
+void try_long_starts(segmented_arguments a, const pattern &p)
+{
+    std::vector<long long> offsets;
+    const long long least = a.row_weight * a.n_rows, entries = p.wide.back();
+    if (!entries) return;
+    const long long factor = (0x7FFFFFFFll - least) / entries * (random_below(2) ? 1 : 5) + (int)random_below(3) - 1;
+    for (long long o : p.wide) offsets.push_back(o * factor);
+    a.offsets = offsets.data(), a.wide_offsets = 1, a.nnz = offsets.back(), a.starts = nullptr;
+    const long long total = a.nnz + least;
+    a.entries_per_block = total / (1 + random_below(50)) - random_below(1000);
+    a.n_blocks = a.end_block = (int)((total + a.entries_per_block - 1) / a.entries_per_block);
+    compare_starts(a, starts_of(a), 0);
+}
+
+/** The blocks that a launch for a range of rows has. */
+void clip_blocks(segmented_arguments &a, const std::vector<block_start> &starts)
+{
+    for (int b = 1; b < a.n_blocks && starts[b].row < a.row_begin; b++) a.first_block = b;
+    for (a.end_block = a.first_block; a.end_block < a.n_blocks && starts[a.end_block].row < a.row_end;) a.end_block++;
+    if (a.row_end == a.n_rows) a.end_block = a.n_blocks;
+}
 
 template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
 {
@@ -245,7 +298,7 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
     }
     a.row_weight = a.nnz ? (int)random_below(3) : 1;
     const unsigned total = (unsigned)(a.nnz + a.row_weight * a.n_rows);
-    a.entries_per_block = 1 + random_below(random_below(2) ? 3 * BLOCK * TILE : 100 + BLOCK * TILE);
+    a.entries_per_block = 1 + random_below(random_below(2) ? 4 * BLOCK * TILE : 100 + BLOCK * TILE);
     if (total / a.entries_per_block > 60) a.entries_per_block = total / 60 + 1;
     a.n_blocks = (int)((total + a.entries_per_block - 1) / a.entries_per_block);
     a.end_block = a.n_blocks;
@@ -253,19 +306,17 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
 
     for (int scheme = SCHEME_ADAPTIVE; scheme <= SCHEME_POSTPROCESS; scheme++) {
         a.scheme = scheme, a.starts = nullptr;
-        std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
-        int longest = 0, right = 0;
-        emulator::launch((rows + 63) / 64, 64, [&] { find_starts<64>(a, starts.data(), (rows + 63) / 64 * 64); });
-        emulator::launch(1, 64, [&] { measure_rows<64>(a, &longest, 64); });
+        a.first_block = 0, a.end_block = a.n_blocks;
+        const std::vector<block_start> starts = starts_of(a);
+        row_facts facts = {-1, -1, 0};
+        int right = 0;
+        emulator::launch(2, 64, [&] { measure_rows<64>(a, &facts, 128); });
         for (int i = 0; i < rows; i++) right = std::max<int>(right, (int)(p.wide[i + 1] - p.wide[i]));
-        if (longest != right) fail("longest row", SCAN, scheme, a, longest);
-        emulator::launch(1, 32, [&] {
-            for (int b = 0; b <= a.n_blocks; b++) {
-                const block_start s = search_start(a, b, threadIdx.x);
-                if (threadIdx.x == 0 && (s.nz != starts[b].nz || s.row != starts[b].row))
-                    fail("start of block", SCAN, scheme, a, b);
-            }
-        });
+        if (facts.longest != right || facts.first != 0 || facts.last != a.nnz)
+            fail("longest row", SCAN, scheme, a, facts.longest);
+        compare_starts(a, starts, SCAN);
+        try_long_starts(a, p);
+        if (random_below(2)) clip_blocks(a, starts);
         if (scheme == SCHEME_ADAPTIVE) {
             a.starts = starts.data();
             switch (random_below(4)) {
@@ -274,6 +325,9 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
             case 2: try_matrices_by_rows<true, BLOCK, TILE, ROWS_BY_THREADS>(a, p); break;
             default: try_matrices_by_rows<false, BLOCK, TILE, ROWS_MOSTLY_EMPTY>(a, p);
             }
+            try_ring<BLOCK, TILE>(a, p);
+            try_together<BLOCK, TILE>(a, p);
+            try_vectors<BLOCK, TILE>(a, p);
             a.starts = nullptr;
         }
         if (scheme != SCHEME_ATOMIC) {
@@ -283,8 +337,12 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
             a.starts = nullptr;
         }
         if (random_below(2)) a.starts = starts.data();
-        if (random_below(2)) try_several<BLOCK, TILE, 8>(a, p);
-        else try_several<BLOCK, TILE, 32>(a, p);
+        switch (random_below(4)) {
+        case 0: try_several<BLOCK, TILE, 8, 1>(a, p); break;
+        case 1: try_several<BLOCK, TILE, 32, 1>(a, p); break;
+        case 2: try_several<BLOCK, TILE, 8, 2>(a, p); break;
+        default: try_several<BLOCK, TILE, 2, 4>(a, p);
+        }
         if (scheme != SCHEME_ATOMIC && a.row_begin == 0 && a.row_end == rows) try_fused<BLOCK, TILE, SCAN>(a, p);
         if (scheme == SCHEME_ATOMIC) {
             std::vector<int> y(rows, -1);
@@ -327,9 +385,9 @@ template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const patt
     Op op = {};
     op.y = y.data(), op.times = stored.data();
     a.partials = partials.data();
-    emulator::launch((a.n_blocks + 1) / 2, 64, [=] { reduce_by_warps<Op, 64, EACH, 1024, AHEAD>(a, op); });
+    emulator::launch((blocks_of(a) + 1) / 2, 64, [=] { reduce_by_warps<Op, 64, EACH, 1024, AHEAD>(a, op); });
     if (a.scheme == SCHEME_POSTPROCESS)
-        emulator::launch((a.n_blocks + 63) / 64, 64, [=] { join_shared_rows<Op, 64>(a, op); });
+        emulator::launch(joining_blocks(a), 64, [=] { join_rows_of_warps<Op, 64>(a, op); });
     for (int i = 0; i < a.n_rows; i++) {
         matrix2 z = EYE;
         for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, 0);
@@ -338,11 +396,11 @@ template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const patt
     }
 }
 
-/** Several vectors, by rows or by columns. */
-template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p)
+/** Several vectors, by rows or by columns; EACH of a thread by rows. */
+template <int BLOCK, int TILE, int LANES, int EACH> void try_several(segmented_arguments a, const pattern &p)
 {
-    const int nrhs = 1 + (int)random_below(2 * LANES + 1), columns = number_product::COLUMNS;
-    const bool by_rows = random_below(2);
+    const int nrhs = EACH * (1 + (int)random_below(2 * LANES + 1)), columns = number_product::COLUMNS;
+    const bool by_rows = EACH > 1 || random_below(2);
     std::vector<long long> x(columns * nrhs), y(a.n_rows * nrhs, 5), partials(2 * a.n_blocks * nrhs, -1);
     for (long long &value : x) value = random_below(2000) - 1000ll;
     const auto at_x = [&](int c, int v) { return by_rows ? c * nrhs + v : v * columns + c; };
@@ -359,12 +417,13 @@ template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a
                          [=] { turn_vectors<long long, 32, LANES>(from, 8, columns * 8, columns, nrhs, to); });
         m.p.x = to, m.p.x_bytes = LANES * 8, m.x_step = 8;
     }
-    for (int v = 0; v < nrhs; v += LANES) {
-        blockIdx.y = (unsigned)(v / LANES);
-        emulator::launch(a.n_blocks, BLOCK, [=] { multiply_several<number_product, BLOCK, TILE, LANES>(a, m); });
+    for (int v = 0; v < nrhs; v += LANES * EACH) {
+        blockIdx.y = (unsigned)(v / (LANES * EACH));
+        emulator::launch(blocks_of(a), BLOCK,
+                         [=] { multiply_several<number_product, BLOCK, TILE, LANES, EACH>(a, m); });
     }
     if (a.scheme != SCHEME_ADAPTIVE)
-        emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_several<number_product, 64>(a, m); });
+        emulator::launch((blocks_of(a) + 1) / 2, 64, [=] { join_several<number_product, 64>(a, m); });
     for (int i = 0; i < a.n_rows; i++)
         for (int v = 0; v < nrhs; v++) {
             const bool inside = i >= a.row_begin && i < a.row_end;
@@ -398,7 +457,7 @@ template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments 
     const unsigned how = random_below(3);
     for (int k = 0; k < n_vectors; k += each) {
         blockIdx.y = (unsigned)(k / each);
-        emulator::launch(a.n_blocks, BLOCK, [=] {
+        emulator::launch(blocks_of(a), BLOCK, [=] {
             if (n_vectors > 1)
                 reduce_whole_rows<stored_product<V>, BLOCK, TILE, ROWS_BY_THREADS, 3, true>(a, op, lanes_shift,
                                                                                             n_vectors, each);
@@ -430,7 +489,7 @@ template <bool STAGED, int BLOCK, int TILE, int HOW> void try_matrices_by_rows(s
     Op op = {};
     op.y = y.data(), op.times = stored.data(), op.numbers = numbers.data() + ahead, op.columns = columns.data();
     const int lanes_shift = (int)random_below(6);
-    emulator::launch(a.n_blocks, BLOCK,
+    emulator::launch(blocks_of(a), BLOCK,
                      [=] { reduce_whole_rows<Op, BLOCK, TILE, HOW, 2, false>(a, op, lanes_shift, 1, 1); });
     for (int i = 0; i < a.n_rows; i++) {
         matrix2 z = EYE;
@@ -441,12 +500,183 @@ template <bool STAGED, int BLOCK, int TILE, int HOW> void try_matrices_by_rows(s
     }
 }
 
+/* ------------------------------------------------------------------ plain products */
+
+template <class T> T number_of(long long a)
+{
+    if constexpr (scalar<T>::is_complex) return T{(real_of<T>)(a % 1000), (real_of<T>)(a / 7 % 100 - 50)};
+    else return (T)(a % 1000);
+}
+template <class T> bool are_equal(const T &a, const T &b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+/** Y := alpha A X + beta Y of whole numbers modulo a power of 2, stored in arrays that begin anywhere and end with
+ *  their last element, and what Y is to become. Element v of row i of X is at i * row_step + v * vector_step, that of Y
+ *  likewise. */
+template <class T, class V, bool INDEXED> struct plain_case {
+    using P = plain_product<T, V, INDEXED>;
+    static constexpr int COLUMNS = 97;
+    std::vector<V> values;
+    std::vector<int> columns, positions, narrow;
+    std::vector<long long> wide;
+    std::vector<T> x, y, right;
+    P p = {};
+
+    plain_case(segmented_arguments &a, const pattern &of, int n_vectors, bool by_rows, int each)
+    {
+        const size_t nnz = (size_t)a.nnz, ahead = random_below(8), c_ahead = random_below(4), o_ahead = random_below(4);
+        values.resize(ahead + nnz), positions.resize(ahead + nnz), columns.resize(c_ahead + nnz);
+        for (size_t k = 0; k < nnz; k++) {
+            const size_t place = INDEXED ? nnz - 1 - k : k;
+            values[ahead + place] = (V)number_of<V>((long long)k + 1);
+            positions[ahead + k] = (int)place, columns[c_ahead + k] = (int)(k * 7 % COLUMNS);
+        }
+        narrow.assign(o_ahead, -7), wide.assign(o_ahead, -7);
+        narrow.insert(narrow.end(), of.narrow.begin(), of.narrow.end());
+        wide.insert(wide.end(), of.wide.begin(), of.wide.end());
+        a.offsets = a.wide_offsets ? (const void *)(wide.data() + o_ahead) : (const void *)(narrow.data() + o_ahead);
+
+        const long long row_step = by_rows ? n_vectors + each * (int)random_below(3) : 1;
+        const long long x_step = by_rows ? 1 : COLUMNS, y_step = by_rows ? 1 : a.n_rows;
+        x.resize(by_rows ? row_step * COLUMNS : n_vectors * COLUMNS);
+        y.resize(by_rows ? row_step * a.n_rows : n_vectors * a.n_rows);
+        for (T &element : x) element = number_of<T>(random_below(2000));
+        for (T &element : y) element = number_of<T>(random_below(2000));
+        p.values = values.data() + ahead, p.columns = columns.data() + c_ahead, p.positions = positions.data() + ahead;
+        p.x = x.data(), p.y = y.data();
+        p.x_bytes = p.y_bytes = (int)(row_step * (int)sizeof(T));
+        p.x_step = x_step * (int)sizeof(T), p.y_step = y_step * (int)sizeof(T);
+        p.conjugates = scalar<T>::is_complex && random_below(2), p.reads_y = random_below(2);
+        p.alpha = number_of<T>(random_below(50)), p.beta = number_of<T>(random_below(50));
+
+        right = y;
+        for (long long i = a.row_begin; i < a.row_end; i++)
+            for (int v = 0; v < n_vectors; v++) {
+                T z = {}, &to = right[i * row_step + v * y_step];
+                for (long long k = of.wide[i]; k < of.wide[i + 1]; k++) {
+                    T value = number_of<T>(k + 1);
+                    if constexpr (scalar<T>::is_complex) value.y = p.conjugates ? -value.y : value.y;
+                    z = z + value * x[k * 7 % COLUMNS * row_step + v * x_step];
+                }
+                to = p.reads_y ? p.alpha * z + p.beta * to : p.alpha * z;
+            }
+    }
+    void check(const char *what, int how, const segmented_arguments &a) const
+    {
+        for (size_t i = 0; i < y.size(); i++)
+            if (!are_equal(y[i], right[i])) fail(what, how, a.scheme, a, (long long)i);
+    }
+};
+
+/** Blocks that go on, fewer than there are tiles; sums over all rows, too. */
+template <class T, class V, bool INDEXED, int BLOCK, int TILE, int RING, bool ONE, bool FUSED>
+void try_ring_of(segmented_arguments a, const pattern &p)
+{
+    a.wide_offsets = 0, a.row_begin = 0, a.row_end = a.n_rows, a.first_block = 0, a.end_block = a.n_blocks;
+    plain_case<T, V, INDEXED> c(a, p, 1, false, 1);
+    const int blocks = 1 + (int)random_below((unsigned)(random_below(2) ? a.n_blocks : (a.n_blocks + 3) / 4));
+    const int lanes_shift = (int)random_below(6);
+    const auto launch = [&](auto op) {
+        using Op = decltype(op);
+        emulator::launch(blocks, BLOCK,
+                         [=] { reduce_rows_on_and_on<Op, BLOCK, TILE, RING, 5, 1024, ONE>(a, op, lanes_shift); });
+    };
+    if constexpr (FUSED) {
+        std::vector<T> u(a.n_rows), z(a.n_rows), old_z, slots(2 * blocks);
+        T results[2] = {}, dot = {}, norm = {};
+        unsigned arrived = 0;
+        for (T &element : u) element = number_of<T>(random_below(2000));
+        for (T &element : z) element = number_of<T>(random_below(2000));
+        old_z = z;
+        fused_product<plain_product<T, V, INDEXED>> op = {};
+        static_cast<plain_product<T, V, INDEXED> &>(op) = c.p;
+        op.u = u.data(), op.axpy = z.data(), op.gamma = number_of<T>(3), op.results = results, op.slots = slots.data();
+        op.arrived = &arrived, op.norm = true, op.n_slots = blocks;
+        launch(op);
+        for (int i = 0; i < a.n_rows; i++) {
+            const T new_y = c.right[i];
+            dot = dot + op.conjugate(u[i]) * new_y, norm = norm + op.conjugate(new_y) * new_y;
+            if (!are_equal(z[i], old_z[i] + op.gamma * new_y)) fail("axpy of a ring", blocks, a.scheme, a, i);
+        }
+        if (!are_equal(results[0], dot) || !are_equal(results[1], norm) || arrived)
+            fail("sums of a ring", blocks, a.scheme, a, -1);
+    } else {
+        launch(c.p);
+    }
+    c.check("ring", blocks, a);
+}
+template <int BLOCK, int TILE> void try_ring(segmented_arguments a, const pattern &p)
+{
+    using complex = complex_of<unsigned long long>;
+    switch (random_below(5)) {
+    case 0: try_ring_of<unsigned long long, unsigned long long, false, BLOCK, TILE, 2, true, false>(a, p); break;
+    case 1: try_ring_of<unsigned long long, unsigned long long, false, BLOCK, TILE, 2, true, true>(a, p); break;
+    case 2: try_ring_of<unsigned long long, int, false, BLOCK, TILE, 2, false, false>(a, p); break;
+    case 3: try_ring_of<unsigned, unsigned, true, BLOCK, TILE, 3, true, false>(a, p); break;
+    default: try_ring_of<complex, complex, false, BLOCK, TILE, 3, false, true>(a, p);
+    }
+}
+
+/** EACH vectors at a time, wherever they are. */
+template <class T, class V, bool INDEXED, int BLOCK, int TILE, int EACH, int HOW>
+void try_together_of(segmented_arguments a, const pattern &p)
+{
+    using Op = products_together<plain_product<T, V, INDEXED>, EACH, 1024>;
+    const int n = 1 + (int)random_below(2 * EACH + 2), groups = (n + EACH - 1) / EACH, each = 1 + (int)random_below(2);
+    plain_case<T, V, INDEXED> c(a, p, n, random_below(2), 1);
+    const Op op = {c.p, n};
+    const int lanes_shift = (int)random_below(6);
+    for (int k = 0; k < groups; k += each) {
+        blockIdx.y = (unsigned)(k / each);
+        emulator::launch(blocks_of(a), BLOCK,
+                         [=] { reduce_whole_rows<Op, BLOCK, TILE, HOW, 3, true>(a, op, lanes_shift, groups, each); });
+    }
+    c.check("vectors together", n, a);
+}
+template <int BLOCK, int TILE> void try_together(segmented_arguments a, const pattern &p)
+{
+    using complex = complex_of<unsigned long long>;
+    switch (random_below(3)) {
+    case 0: try_together_of<unsigned long long, int, false, BLOCK, TILE, 4, ROWS_BY_THREADS>(a, p); break;
+    case 1: try_together_of<unsigned, unsigned, true, BLOCK, TILE, 4, ROWS_BY_THREADS>(a, p); break;
+    default: try_together_of<complex, complex, false, BLOCK, TILE, 2, ROWS_BY_THREAD>(a, p);
+    }
+}
+
+/** Vectors by rows: threads for vectors, and for parts of rows. */
+template <class T, class V, bool INDEXED, int BLOCK, int TILE, int EACH>
+void try_vectors_of(segmented_arguments a, const pattern &p)
+{
+    using P = plain_product<T, V, INDEXED>;
+    vector_threads by = {};
+    by.vectors_shift = (int)random_below(6), by.parts_shift = (int)random_below((unsigned)(6 - by.vectors_shift));
+    by.n_vectors = EACH * (1 + (int)random_below(10));
+    plain_case<T, V, INDEXED> c(a, p, by.n_vectors, true, EACH);
+    const P op = c.p;
+    for (int k = 0; k < by.n_vectors; k += EACH << by.vectors_shift) {
+        blockIdx.y = (unsigned)(k / (EACH << by.vectors_shift));
+        emulator::launch(blocks_of(a), BLOCK,
+                         [=] { multiply_rows_of_vectors<P, BLOCK, TILE, EACH, 6, 1024>(a, op, by); });
+    }
+    c.check("vectors by rows", by.n_vectors, a);
+}
+template <int BLOCK, int TILE> void try_vectors(segmented_arguments a, const pattern &p)
+{
+    using complex = complex_of<unsigned long long>;
+    switch (random_below(4)) {
+    case 0: try_vectors_of<unsigned long long, int, false, BLOCK, TILE, 2>(a, p); break;
+    case 1: try_vectors_of<unsigned, unsigned, true, BLOCK, TILE, 4>(a, p); break;
+    case 2: try_vectors_of<unsigned long long, unsigned long long, false, BLOCK, TILE, 1>(a, p); break;
+    default: try_vectors_of<complex, complex, false, BLOCK, TILE, 1>(a, p);
+    }
+}
+
 /** Sums over all rows, in one launch or two. */
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &given, const pattern &p)
 {
     segmented_arguments a = given;
     const bool joins = a.scheme == SCHEME_POSTPROCESS, u_is_y = random_below(2);
-    const int joining = (a.n_blocks + 63) / 64;
+    a.first_block = 0, a.end_block = a.n_blocks;
+    const int joining = joining_blocks(a);
     std::vector<long long> x(number_product::COLUMNS), y(a.n_rows, 3), u(a.n_rows), z(a.n_rows, 11);
     std::vector<long long> slots(2 * (a.n_blocks + joining), -77);
     std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);

@@ -20,6 +20,7 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __noinline__
+#define __forceinline__ inline
 
 struct index_of_block { unsigned x, y; };
 static index_of_block threadIdx, blockIdx, blockDim, gridDim;
@@ -174,6 +175,7 @@ static inline int __reduce_max_sync(unsigned, int value)
         return most;
     });
 }
+static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
 static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __clz(unsigned a) { return a ? __builtin_clz(a) : 32; }
 static inline int __ffs(unsigned a) { return __builtin_ffs((int)a); }
