@@ -539,7 +539,8 @@ class Running(Case):
             self.enter(mock.patch.object(module, name, value))
         self.texts = {**TEXTS, sources.TESTS: "trine_test(core DEVICES)\ntrine_test(forest DEVICES)\n"}
         for tree, architecture in (("build", "90-real"), ("ptx", "80-virtual")):
-            (self.folder / tree).mkdir()
+            (self.folder / tree / "lib").mkdir(parents=True)
+            (self.folder / tree / "lib/libtrine.so").touch()
             (self.folder / tree / "CMakeCache.txt").write_text(f"CMAKE_CUDA_ARCHITECTURES:STRING={architecture}\nCMAKE_CUDA_FLAGS:STRING=\n")
         self.cuda("13.0")
         self.commands = {"core.cuda": f"printf '{PASSES}'", "forest.cuda": f"printf '{PASSES}'"}
@@ -738,6 +739,13 @@ class Running(Case):
         self.texts["src/forest/cpu/factor.c"] += "int one_more;\n"
         (self.folder / "build/sources.sha256").write_text("\n".join(gpu_test.hashes(sources.Sources(self.texts))))
         self.assertEqual(self.run_tool()[0], f"gpu-test: {self.folder}/ptx was built from other sources (tools/collect-deps records them)")
+
+    def test_trees_have_libraries(self):
+        for tree in ("build", "ptx"):
+            library = self.folder / tree / "lib/libtrine.so"
+            library.unlink()
+            self.assertEqual(self.run_tool(), (f"gpu-test: there is no lib/libtrine.so in {self.folder}/{tree}", []))
+            library.touch()
 
 
 if __name__ == "__main__":

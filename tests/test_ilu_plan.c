@@ -505,14 +505,14 @@ static void test_allocations(void **state)
 
 /** L of rows that need the one before, and U = I, so that x = L^-1 b: the largest residual of a row of it, over eps
  *  times the size of its terms. */
-static double error_of_chain(trine_precond p, int64_t n, const double *values, const double *b)
+static double error_of_chain(trine_context ctx, trine_precond p, int64_t n, const double *values, const double *b)
 {
     double *x = malloc((size_t)n * sizeof *x), worst = 0;
-    void *to = test_to_device(test_context(), b, (size_t)n * sizeof *b);
+    void *to = test_to_device(ctx, b, (size_t)n * sizeof *b);
     const trine_dense X = {to, n, 1, n, TRINE_COLMAJOR};
     OK(trine_precond_apply(p, TRINE_N, NULL, &X, &X, NULL));
-    test_from_device(test_context(), x, to, (size_t)n * sizeof *x);
-    test_release(test_context(), to);
+    test_from_device(ctx, x, to, (size_t)n * sizeof *x);
+    test_release(ctx, to);
     for (int64_t i = 0; i < n; i++) {
         const long double before = i ? (long double)values[2 * i - 1] * x[i - 1] : 0;
         worst = fmax(worst, (double)(fabsl(b[i] - before - x[i]) / (fabs(b[i]) + fabsl(before) + fabs(x[i]))));
@@ -523,13 +523,13 @@ static double error_of_chain(trine_precond p, int64_t n, const double *values, c
 
 /** Does a triangular plan of the same rows, as the preconditioner has one, take inverses, and its check a step of
  *  refinement? */
-static bool check_refines(trine_matrix A)
+static bool check_refines(trine_context ctx, trine_matrix A)
 {
     const trine_triangular_options options = {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .expected_solves = 1000};
     trine_triangular plan;
     trine_triangular_info info;
     trine_triangular_pretend(1e9); /* AUTO takes inverses */
-    OK(trine_triangular_analyse(test_context(), &plan, A, &options));
+    OK(trine_triangular_analyse(ctx, &plan, A, &options));
     trine_triangular_pretend(0);
     OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
     OK(trine_triangular_check(plan, NULL));
@@ -546,6 +546,7 @@ static void test_check_of_inverses(void **state)
     int64_t *offsets = malloc((n + 1) * sizeof *offsets);
     int32_t *columns = malloc(2 * n * sizeof *columns);
     double *values = malloc(2 * n * sizeof *values), *b = malloc(n * sizeof *b), before = 0;
+    trine_context ctx = test_context();
     trine_matrix A;
     trine_precond p;
     (void)state;
@@ -556,21 +557,22 @@ static void test_check_of_inverses(void **state)
         b[i] = x + (i ? values[k - 2] * before : 0);
         before = x;
     }
-    OK(trine_matrix_csr(test_context(), &A, TRINE_D, n, n, offsets[n], TRINE_HOST, 64, offsets, 32, columns, values));
-    const bool refines = check_refines(A);
+    OK(trine_matrix_csr(ctx, &A, TRINE_D, n, n, offsets[n], TRINE_HOST, 64, offsets, 32, columns, values));
+    const bool refines = check_refines(ctx, A);
     trine_triangular_pretend(1e9);
-    OK(trine_precond_analyse(test_context(), &p, A, &(trine_precond_options){.method = TRINE_PRECOND_ILU0}));
+    OK(trine_precond_analyse(ctx, &p, A, &(trine_precond_options){.method = TRINE_PRECOND_ILU0}));
     trine_triangular_pretend(0);
     OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
-    const double unchecked = error_of_chain(p, n, values, b);
+    const double unchecked = error_of_chain(ctx, p, n, values, b);
     OK(trine_precond_check(p, NULL));
-    const double checked = error_of_chain(p, n, values, b);
+    const double checked = error_of_chain(ctx, p, n, values, b);
     print_message("componentwise backward errors: %.3g eps, after check %.3g eps%s\n", unchecked, checked,
                   refines ? "" : ", which a triangular plan does not refine either");
     assert_true(unchecked > 100 && (refines ? checked < 8 : checked == unchecked));
     assert_true(refines || test_on_gpu());
     OK(trine_precond_destroy(&p));
     OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
     free(offsets), free(columns), free(values), free(b);
 }
 
