@@ -4,6 +4,8 @@
 #ifndef TRINE_TESTS_CUDA_BLOCK_H
 #define TRINE_TESTS_CUDA_BLOCK_H
 
+#undef _FORTIFY_SOURCE /* whose longjmp takes another stack for a broken one */
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -34,9 +36,15 @@ struct barrier {
     unsigned generation;
 };
 
-static ucontext_t scheduler, fiber[MOST_THREADS];
-static bool ended[MOST_THREADS];
+/* A thread begins by its context; later it is left and resumed by jumps, which make no system call. */
+static ucontext_t fiber[MOST_THREADS];
+static jmp_buf scheduler, left_at[MOST_THREADS];
+static bool begun[MOST_THREADS], ended[MOST_THREADS];
 static barrier of_block, of_warp[MOST_THREADS / 32];
+static struct {
+    const barrier *at;
+    unsigned generation; /* of it, as long as the thread has to wait */
+} awaited[MOST_THREADS];
 static unsigned long long exchanged[MOST_THREADS];
 static std::function<void()> kernel_call;
 static long long steps; /* threads that went on after a wait, or ended */
@@ -49,8 +57,9 @@ static inline void wait(barrier &b)
         b.arrived = 0;
         b.generation++;
     }
-    while (b.generation == generation) {
-        swapcontext(&fiber[me.x], &scheduler);
+    if (b.generation == generation) {
+        awaited[me.x] = {&b, generation};
+        if (!_setjmp(left_at[me.x])) _longjmp(scheduler, 1);
         threadIdx = me;
     }
     steps++;
@@ -68,7 +77,19 @@ static inline void run_fiber()
             b->arrived = 0;
             b->generation++;
         }
+    _longjmp(scheduler, 1);
 }
+
+/** Thread t, until it waits or ends. */
+__attribute__((noinline)) static void resume(unsigned t)
+{
+    if (_setjmp(scheduler)) return;
+    threadIdx.x = t;
+    if (begun[t]) _longjmp(left_at[t], 1);
+    begun[t] = true;
+    setcontext(&fiber[t]);
+}
+static inline bool has_to_wait(int t) { return awaited[t].at && awaited[t].at->generation == awaited[t].generation; }
 
 /** kernel() in `blocks` blocks of `threads` threads, a multiple of 32. */
 static inline void launch(int blocks, int threads, std::function<void()> kernel)
@@ -81,11 +102,11 @@ static inline void launch(int blocks, int threads, std::function<void()> kernel)
         of_block = {threads, 0, 0};
         for (int w = 0; w < threads / 32; w++) of_warp[w] = {32, 0, 0};
         for (int t = 0; t < threads; t++) {
-            ended[t] = false;
+            begun[t] = ended[t] = false, awaited[t].at = nullptr;
             getcontext(&fiber[t]);
             fiber[t].uc_stack.ss_sp = stacks.data() + (size_t)t * STACK;
             fiber[t].uc_stack.ss_size = STACK;
-            fiber[t].uc_link = &scheduler;
+            fiber[t].uc_link = nullptr;
             makecontext(&fiber[t], run_fiber, 0);
         }
         for (bool all_ended = false; !all_ended;) {
@@ -93,8 +114,7 @@ static inline void launch(int blocks, int threads, std::function<void()> kernel)
             all_ended = true;
             for (int t = 0; t < threads; t++) {
                 if (ended[t]) continue;
-                threadIdx.x = (unsigned)t;
-                swapcontext(&scheduler, &fiber[t]);
+                if (!has_to_wait(t)) resume((unsigned)t);
                 all_ended = all_ended && ended[t];
             }
             if (!all_ended && steps == before) {
