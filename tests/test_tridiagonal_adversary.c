@@ -134,9 +134,9 @@ static double backward_error(const family_system *f, trine_dtype t, const void *
                               i > 0 || f->cyclic ? get(t, a, i) * get(t, y, (i + n - 1) % n) : 0,
                               i < n - 1 || f->cyclic ? get(t, c, i) * get(t, y, (i + 1) % n) : 0};
         wide residual = get(t, d, i);
-        long double size = cabsl(residual);
-        for (int k = 0; k < 3; k++) residual -= terms[k], size += cabsl(terms[k]);
-        if (!(cabsl(residual) <= worst * size)) worst = cabsl(residual) / size;
+        long double size = absolute(residual);
+        for (int k = 0; k < 3; k++) residual -= terms[k], size += absolute(terms[k]);
+        if (!(absolute(residual) <= worst * size)) worst = absolute(residual) / size;
     }
     free(a), free(b), free(c), free(d);
     return (double)worst;

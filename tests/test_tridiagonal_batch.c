@@ -82,7 +82,7 @@ static double backward_error(const problem *p, const void *D)
     for (int64_t s = 0; s < p->systems; s++)
         for (int64_t i = 0; i < p->n; i++) {
             wide r = get(p->t, D, i * p->vector.row + s * p->vector.system);
-            long double size = cabsl(r);
+            long double size = absolute(r);
             for (int k = -1; k <= 1; k++) {
                 int64_t j = i + k;
                 if (j < 0 || j >= p->n) {
@@ -94,9 +94,9 @@ static double backward_error(const problem *p, const void *D)
                 if (p->options.op == TRINE_H) a = conjl(a);
                 const wide term = a * get(p->t, p->X, j * p->vector.row + s * p->vector.system);
                 r -= term;
-                size += cabsl(term);
+                size += absolute(term);
             }
-            const long double error = size > 0 ? cabsl(r) / size : cabsl(r);
+            const long double error = size > 0 ? absolute(r) / size : absolute(r);
             if (!(error <= worst)) worst = error == error ? error : INFINITY;
         }
     return (double)worst;

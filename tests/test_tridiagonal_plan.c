@@ -108,7 +108,7 @@ static void check_residual(const sparse *s, const shape *c, wide alpha, const vo
     for (int64_t j = 0; j < c->nrhs; j++) {
         for (int64_t i = 0; i < s->n; i++) {
             r[i] = alpha * get(s->t, B, place(b, i, j));
-            scale[i] = cabsl(r[i]);
+            scale[i] = absolute(r[i]);
         }
         for (int64_t line = 0; line < s->n; line++)
             for (int64_t e = s->offsets[line]; e < s->offsets[line + 1]; e++) {
@@ -118,12 +118,12 @@ static void check_residual(const sparse *s, const shape *c, wide alpha, const vo
                 const int64_t to = c->op == TRINE_N ? row : column;
                 const wide term = a * get(s->t, X, place(x, c->op == TRINE_N ? column : row, j));
                 r[to] -= term;
-                scale[to] += cabsl(term);
+                scale[to] += absolute(term);
             }
         for (int64_t i = 0; i < s->n; i++)
-            if (!(cabsl(r[i]) <= 60 * eps_of(s->t) * scale[i]))
+            if (!(absolute(r[i]) <= 60 * eps_of(s->t) * scale[i]))
                 fail_msg("n %lld, row %lld, column %lld: residual %Lg of %Lg", (long long)s->n, (long long)i,
-                         (long long)j, cabsl(r[i]), scale[i]);
+                         (long long)j, absolute(r[i]), scale[i]);
     }
     free(r);
     free(scale);
