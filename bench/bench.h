@@ -187,6 +187,8 @@ void bench_record_add_text(bench_record *r, const char *key, const char *text); 
 /** Put why it is not ok, with the last error's sentence where status came from trine (NULL format: that alone). */
 void bench_record_fail(bench_record *r, bench_outcome outcome, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/** Time and backward error of a solve in r, which fails where that is not below `most` eps. */
+void bench_record_solve(bench_record *r, const bench_time *time, double error, double most);
 /** Write the line, flush, count failures. */
 trine_status bench_record_write(bench *b, const bench_record *r);
 const char *bench_dtype_name(trine_dtype t); /* "s", "d", "c", "z" */

@@ -62,6 +62,15 @@ void bench_record_fail(bench_record *r, bench_outcome outcome, const char *forma
     va_end(arguments);
 }
 
+void bench_record_solve(bench_record *r, const bench_time *time, double error, double most)
+{
+    r->solve_ms = time->median;
+    r->solve_min_ms = time->min;
+    r->reps = time->reps;
+    r->error = error;
+    if (!(error < most)) bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", error);
+}
+
 static void write_text(FILE *f, const char *key, const char *text)
 {
     fprintf(f, ", \"%s\": ", key);

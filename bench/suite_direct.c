@@ -182,12 +182,7 @@ static double finish(problem *p, bench_record *r, trine_op op, double most, doub
     if (p->X.data != p->x)
         TRY(trine_copy(p->b->ctx, p->x, TRINE_HOST, p->X.data, TRINE_DEVICE, (size_t)(p->n * p->nrhs) * sizeof *p->x));
     TRY(trine_matrix_accuracy(p->A, p->nrhs, p->x, p->rhs, NULL, &accuracy));
-    r->solve_ms = time.median;
-    r->solve_min_ms = time.min;
-    r->reps = time.reps;
-    r->error = accuracy.backward_error;
-    if (!(accuracy.backward_error < most))
-        bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
+    bench_record_solve(r, &time, accuracy.backward_error, most);
     if (peer_ms > 0) bench_record_add_number(r, "ratio", peer_ms / time.median);
 done:
     if (status) bench_record_fail(r, BENCH_FAILED, NULL);

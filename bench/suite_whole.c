@@ -231,12 +231,7 @@ static trine_status solve_and_check(whole_problem *p, const whole_solver *solver
     TRY(bench_measure(p->b, solver->solve, self, &time));
     TRY(fetch_solution(p, solver, self));
     TRY(trine_matrix_accuracy(p->A, p->nrhs, p->x, p->rhs, NULL, &accuracy));
-    r->solve_ms = time.median;
-    r->solve_min_ms = time.min;
-    r->reps = time.reps;
-    r->error = accuracy.backward_error;
-    if (!(accuracy.backward_error < MOST_EPS))
-        bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
+    bench_record_solve(r, &time, accuracy.backward_error, MOST_EPS);
 done:
     return status;
 }

@@ -150,7 +150,7 @@ static void judge_one(void *argument, int64_t row, int64_t column, wide value)
     const judging *j = argument;
     const wide term = value * get(j->s->t, j->s->X, column + j->column * j->s->ldx);
     j->residual[row] -= term;
-    j->size[row] += cabsl(term);
+    j->size[row] += absolute(term);
 }
 double backward_error(const linear_system *s, const void *D)
 {
@@ -161,11 +161,11 @@ double backward_error(const linear_system *s, const void *D)
     for (j.column = 0; j.column < s->nrhs; j.column++) {
         for (int64_t i = 0; i < s->n; i++) {
             j.residual[i] = get(s->t, D, i + j.column * s->ldd);
-            j.size[i] = cabsl(j.residual[i]);
+            j.size[i] = absolute(j.residual[i]);
         }
         visit_elements(s, judge_one, &j);
         for (int64_t i = 0; i < s->n; i++) {
-            const long double error = j.size[i] > 0 ? cabsl(j.residual[i]) / j.size[i] : cabsl(j.residual[i]);
+            const long double error = j.size[i] > 0 ? absolute(j.residual[i]) / j.size[i] : absolute(j.residual[i]);
             if (!(error <= worst)) worst = error == error ? error : INFINITY;
         }
     }
@@ -439,7 +439,7 @@ void check_epsilon(linear_system s)
         OK(solve_system(&s));
         for (int64_t c = 0; c < s.nrhs; c++)
             for (int64_t i = 0; i < end; i++) {
-                const double x = (double)cabsl(get(s.t, s.X, i + c * s.ldx) - 1);
+                const double x = (double)absolute(get(s.t, s.X, i + c * s.ldx) - 1);
                 if (with ? !(x > 100) : !(x < .01))
                     fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, epsilon %g: |x[%lld] - 1| = %g", (int)s.t,
                              (long long)s.n, s.m, s.kl, s.ku, s.options.epsilon, (long long)i, x);

@@ -86,3 +86,24 @@ int64_t test_gmres(trine_matrix A, trine_precond p, int parts, int64_t most)
     free(b), free(x), free(V), free(Z);
     return is_true ? iterations : -1;
 }
+
+trine_matrix test_long_row(trine_context ctx)
+{
+    enum { N = 200 };
+    trine_matrix A;
+    int64_t *offsets;
+    int32_t *columns;
+    double *values;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_D, N, N, N + 2 + 3 * (N - 2), &offsets, &columns,
+                             (void **)&values));
+    for (int i = 0; i < N; i++) {
+        int64_t at = offsets[i];
+        for (int j = 0; j < N; j++) {
+            if (i && abs(i - j) > 1) continue;
+            columns[at] = j;
+            values[at++] = i == j ? 2 : abs(i - j) == 1 ? -1 : -1e-3;
+        }
+        offsets[i + 1] = at;
+    }
+    return A;
+}

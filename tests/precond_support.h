@@ -10,4 +10,7 @@
  *  parts, and the cycle runs on across restarts. -1: not within `most`. */
 int64_t test_gmres(trine_matrix A, trine_precond p, int parts, int64_t most);
 
+/** A chain of 200 rows (double), whose first row has entries in all columns. */
+trine_matrix test_long_row(trine_context ctx);
+
 #endif

@@ -360,6 +360,67 @@ static void a_solution_beyond_the_range_is_no_success(void **state)
 }
 
 /** What is not finite in the matrix, or in its corners that are not read, makes no status. */
+/** Cyclic bands of Wilkinson's kind: -1 below a diagonal of ones, and ones here and there above it. Pivots double from
+ *  row to row of a partition, and short partitions leave what refinement mends. */
+static void partitions_do_not_let_pivots_grow(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip(); /* with partitions of its own */
+    for (int is_double = 0; is_double < 2; is_double++)
+        for (uint64_t seed = 0; seed < (test_is_reduced() ? 4 : 40); seed++) {
+            const trine_dtype t = is_double ? TRINE_D : TRINE_S;
+            const int w = 1 + (int)(8 * test_uniform(seed, 0));
+            const int64_t n = 64 + (int64_t)(500 * test_uniform(seed, 1));
+            linear_system s = new_bands(t, n, w, w, 1, (trine_gtsv_options){.refine = 1, .cyclic = 1});
+            const double often = seed % 3 ? 0.2 : 0.02;
+            uint64_t count = 2;
+            for (int64_t i = 0; i < n; i++) {
+                for (int k = -w; k <= w; k++) {
+                    const double noise = 1e-3 * test_uniform(seed, count++), u = test_uniform(seed, count++);
+                    put(t, s.matrix, element_of_band(&s, i, k),
+                        k < 0                 ? noise - 1
+                        : k == 0 || u < often ? 1 + noise
+                                              : 0);
+                }
+                put(t, s.D, i, 2 * test_uniform(seed, count++) - 1);
+            }
+            OK(solve_system(&s));
+            assert_true(backward_error(&s, s.D) <= 50 * eps_of(t));
+            free_system(&s);
+        }
+}
+
+/** Columns so far apart that a row times its power of two would lose the smaller ones: no column is without a pivot. */
+static void columns_far_apart_are_not_singular(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip(); /* which has no status */
+    for (int d = 0; d < 4; d++)
+        for (int how = 0; how < 8; how++) {
+            const trine_dtype t = all_dtypes[d];
+            const int64_t n = 120;
+            const trine_gtsv_options o = {.cyclic = how & 1, .refine = how >> 1 & 1};
+            linear_system s = how & 4 ? new_blocks(t, n / 2, 2, 1, o) : new_bands(t, n, 2, 1, 1, o);
+            fill_system(&s, 300 + (uint64_t)how, 4);
+            linear_system far = how & 4 ? new_blocks(t, n / 2, 2, 1, o) : new_bands(t, n, 2, 1, 1, o);
+            const int size = is_single(t) ? 96 : 900; /* powers of two */
+            for (int64_t i = 0; i < n; i++) put(t, far.D, i, get(t, s.D, i));
+            for (int64_t i = 0; i < (int64_t)s.matrix_elements; i++) {
+                /* the parity of an element's column */
+                const int64_t column = how & 4 ? i / 2 : i % n + i / n;
+                put(t, far.matrix, i, get(t, s.matrix, i) * ldexpl(1, column % 2 ? size : -size));
+            }
+            OK(solve_system(&s));
+            OK(solve_system(&far));
+            for (int64_t i = 0; i < n; i++) {
+                const wide x = get(t, far.X, i) * ldexpl(1, i % 2 ? size : -size), difference = x - get(t, s.X, i);
+                assert_true(cabsl(difference) < 1000 * eps_of(t));
+            }
+            free_system(&far);
+            free_system(&s);
+        }
+}
+
 static void a_factorization_knows_whether_its_matrix_was_finite(void **state)
 {
     (void)state;
@@ -393,6 +454,8 @@ int main(void)
         cmocka_unit_test(a_column_of_zeros_is_named),
         cmocka_unit_test(nan_flows_through_refinement),
         cmocka_unit_test(a_solution_beyond_the_range_is_no_success),
+        cmocka_unit_test(partitions_do_not_let_pivots_grow),
+        cmocka_unit_test(columns_far_apart_are_not_singular),
         cmocka_unit_test(a_factorization_knows_whether_its_matrix_was_finite),
     };
     return TEST_MAIN(tests);

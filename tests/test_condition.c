@@ -247,8 +247,9 @@ static void solves_that_fail_make_it_infinite(void **state)
         OK(trine_estimate_condition(ctx, A, solve, d, &c));
         assert_true(isinf(c.condition) && isinf(c.scaled) && c.singular);
         invert(d);
-        for (int call = 1; call <= 2; call++) { /* with A, and with its adjoint */
-            d->failure = TRINE_ERR_SINGULAR;
+        for (int k = 0; k < 4; k++) { /* with A, and with its adjoint */
+            const int call = 1 + k % 2;
+            d->failure = k < 2 ? TRINE_ERR_SINGULAR : TRINE_ERR_NO_CONVERGENCE;
             d->fail_at = call;
             d->calls = 0;
             OK(trine_estimate_condition(ctx, A, solve, d, &c));

@@ -853,27 +853,12 @@ static void assert_choice(const small *s, trine_precond_method method)
     trine_precond_destroy(&p);
 }
 
-/** A chain, whose first row has entries in all columns. */
 static void test_choice_with_a_long_row(void **state)
 {
-    enum { N = 200 };
-    int64_t offsets[N + 1] = {0};
-    int32_t columns[4 * N];
-    double values[4 * N];
-    trine_matrix A;
+    trine_matrix A = test_long_row(test_cpu(2));
     trine_precond p;
     trine_precond_info info;
     (void)state;
-    for (int i = 0; i < N; i++) {
-        int64_t at = offsets[i];
-        for (int j = 0; j < N; j++) {
-            if (i && abs(i - j) > 1) continue;
-            columns[at] = j;
-            values[at++] = i == j ? 2 : abs(i - j) == 1 ? -1 : -1e-3;
-        }
-        offsets[i + 1] = at;
-    }
-    OK(trine_matrix_csr(test_cpu(2), &A, TRINE_D, N, N, offsets[N], TRINE_HOST, 64, offsets, 32, columns, values));
     OK(trine_precond_analyse(test_cpu(2), &p, A, NULL));
     OK(trine_precond_get_info(p, &info));
     assert_int_equal(info.method, TRINE_PRECOND_DIAGP1);

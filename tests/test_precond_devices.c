@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ilu_support.h"
+#include "precond_support.h"
 
 static const trine_transpose all_ops[] = {TRINE_N, TRINE_T, TRINE_H};
 enum { EVERY_OP = TRINE_N | TRINE_T | TRINE_H, COLUMNS = 3 };
@@ -441,23 +442,7 @@ static void choices(void **state)
                         put(all_dtypes[t], (void *)values, e, (wide)cases[k].factor * get(all_dtypes[t], values, e));
             assert_choice(A, cases[k].spec, cases[k].method, cases[k].reason);
         }
-    /* a chain, whose first row has entries in all columns */
-    enum { N = 200 };
-    int64_t offsets[N + 1] = {0};
-    int32_t columns[4 * N];
-    double values[4 * N];
-    trine_matrix A;
-    for (int i = 0; i < N; i++) {
-        int64_t at = offsets[i];
-        for (int j = 0; j < N; j++) {
-            if (i && abs(i - j) > 1) continue;
-            columns[at] = j;
-            values[at++] = i == j ? 2 : abs(i - j) == 1 ? -1 : -1e-3;
-        }
-        offsets[i + 1] = at;
-    }
-    OK(trine_matrix_csr(test_cpu(1), &A, TRINE_D, N, N, offsets[N], TRINE_HOST, 64, offsets, 32, columns, values));
-    assert_choice(A, "a long row", TRINE_PRECOND_DIAGP1, "longer");
+    assert_choice(test_long_row(test_cpu(1)), "a long row", TRINE_PRECOND_DIAGP1, "longer");
 }
 
 /** What is not definite, and a zero pivot, with the row, where a GPU factors. */

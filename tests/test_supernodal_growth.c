@@ -103,6 +103,22 @@ static void assert_substituted(const trine_supernodal_info *info, bool chooses, 
     assert_true(chooses ? !(info->growth <= MOST) : info->growth == 0);
 }
 
+/** Kind 2: panels in single precision where the factor is not; 3: pull; 4: a team of threads. */
+static trine_supernodal_options options_of(trine_dtype t, int kind)
+{
+    return (trine_supernodal_options){.single = kind == 2 && (t == TRINE_D || t == TRINE_Z),
+                                      .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO,
+                                      .variant = kind == 4 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO};
+}
+static trine_supernodal analysed(trine_context ctx, const factor *F, trine_supernodal_options o)
+{
+    const trine_panels panels = panels_of(F);
+    trine_supernodal plan;
+    o.max_nrhs = NRHS;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, &o));
+    return plan;
+}
+
 static void nothing_is_lost_by_default(void **state)
 {
     (void)state;
@@ -111,18 +127,13 @@ static void nothing_is_lost_by_default(void **state)
         for (int kind = 0; kind < 5; kind++) {
             factor F = growing_factor(kind == 1 ? TRINE_UNIT : TRINE_NONUNIT, 40 + (uint64_t)kind);
             convert(&F, t);
-            const trine_panels panels = panels_of(&F);
-            const bool single = kind == 2 && (t == TRINE_D || t == TRINE_Z);
-            trine_supernodal plan;
-            OK(trine_supernodal_analyse(
-                ctx, &plan, &panels,
-                &(trine_supernodal_options){.max_nrhs = NRHS,
-                                            .single = single,
-                                            .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO,
-                                            .variant = kind == 4 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO,
-                                            .threshold = 30}));
+            const trine_supernodal_options o = options_of(t, kind);
+            trine_supernodal plan =
+                analysed(ctx, &F,
+                         (trine_supernodal_options){
+                             .single = o.single, .access = o.access, .variant = o.variant, .threshold = 30});
             numeric(plan, &F);
-            assert_accurate(ctx, plan, &F, single);
+            assert_accurate(ctx, plan, &F, o.single);
             const trine_supernodal_info info = info_of(plan);
             assert_substituted(&info, test_on_gpu() && kind != 4, false);
             trine_supernodal_destroy(&plan);
@@ -139,20 +150,15 @@ static void panels_choose_for_themselves(void **state)
         for (int kind = 0; kind < 4; kind++) {
             factor F = partly_growing_factor(kind == 1 ? TRINE_UNIT : TRINE_NONUNIT, 60 + (uint64_t)kind);
             convert(&F, t);
-            const trine_panels panels = panels_of(&F);
-            const bool single = kind == 2 && (t == TRINE_D || t == TRINE_Z);
-            trine_supernodal plan;
-            OK(trine_supernodal_analyse(
-                ctx, &plan, &panels,
-                &(trine_supernodal_options){.max_nrhs = NRHS,
-                                            .single = single,
-                                            .fill = -1,
-                                            .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO}));
+            const trine_supernodal_options o = options_of(t, kind);
+            trine_supernodal plan =
+                analysed(ctx, &F, (trine_supernodal_options){.single = o.single, .access = o.access, .fill = -1});
             trine_supernodal_info info;
             OK(trine_supernodal_get_info(plan, &info));
             assert_int_equal(info.substituted_panels, test_on_gpu() ? -1 : F.m);
             numeric(plan, &F);
-            for (int repeat = 0; repeat < 3; repeat++) assert_accurate(ctx, plan, &F, single); /* odd and even solves */
+            for (int repeat = 0; repeat < 3; repeat++)
+                assert_accurate(ctx, plan, &F, o.single); /* odd and even solves */
             info = info_of(plan);
             assert_int_equal(info.panels_merged, F.m);
             assert_substituted(&info, test_on_gpu(), true);

@@ -180,8 +180,8 @@ static void check_against_reference(linear_system *s)
     for (int64_t k = 0; k < s->nrhs; k++) {
         double largest = 0, difference = 0;
         for (int64_t i = k * s->ldx; i < k * s->ldx + s->n; i++) {
-            const double of_row = (double)cabsl(get(s->t, s->X, i) - get(s->t, y, i));
-            largest = fmax(largest, (double)cabsl(get(s->t, y, i)));
+            const double of_row = (double)absolute(get(s->t, s->X, i) - get(s->t, y, i));
+            largest = fmax(largest, (double)absolute(get(s->t, y, i)));
             difference = of_row <= difference ? difference : of_row;
         }
         if (!(difference <= 100 * eps_of(s->t) * largest))

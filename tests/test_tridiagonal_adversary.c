@@ -66,12 +66,15 @@ static void make_mixed(family_system *f, double coupling, bool exact, uint64_t s
 static void turn(family_system *f, uint64_t seed)
 {
     const int64_t n = f->n;
+    double complex *column = malloc((size_t)n * sizeof *column);
+    for (int64_t i = 0; i < n; i++) column[i] = cexp(2 * M_PI * test_uniform(seed + 1, (uint64_t)i) * _Complex_I);
     for (int64_t i = 0; i < n; i++) {
         const double complex row = cexp(2 * M_PI * test_uniform(seed, (uint64_t)i) * _Complex_I);
-        f->a[i] *= row * cexp(2 * M_PI * test_uniform(seed + 1, (uint64_t)((i + n - 1) % n)) * _Complex_I);
-        f->b[i] *= row * cexp(2 * M_PI * test_uniform(seed + 1, (uint64_t)i) * _Complex_I);
-        f->c[i] *= row * cexp(2 * M_PI * test_uniform(seed + 1, (uint64_t)((i + 1) % n)) * _Complex_I);
+        f->a[i] *= row * column[i > 0 ? i - 1 : n - 1];
+        f->b[i] *= row * column[i];
+        f->c[i] *= row * column[i < n - 1 ? i + 1 : 0];
     }
+    free(column);
 }
 
 /* ------------------------------------------------------------------ solving */
@@ -90,10 +93,18 @@ static void *right_hand_side(const family_system *f, trine_dtype t)
     void *a = in_precision(t, n, f->a), *b = in_precision(t, n, f->b), *c = in_precision(t, n, f->c),
          *x = in_precision(t, n, f->x), *d = calloc((size_t)n, trine_dtype_size(t));
     for (int64_t i = 0; i < n; i++) {
-        wide sum = get(t, b, i) * get(t, x, i);
-        if (i > 0 || f->cyclic) sum += get(t, a, i) * get(t, x, (i + n - 1) % n);
-        if (i < n - 1 || f->cyclic) sum += get(t, c, i) * get(t, x, (i + 1) % n);
-        put(t, d, i, sum);
+        const int64_t before = i > 0 ? i - 1 : n - 1, after = i < n - 1 ? i + 1 : 0;
+        if (is_complex(t)) {
+            wide sum = get(t, b, i) * get(t, x, i);
+            if (i > 0 || f->cyclic) sum += get(t, a, i) * get(t, x, before);
+            if (i < n - 1 || f->cyclic) sum += get(t, c, i) * get(t, x, after);
+            put(t, d, i, sum);
+        } else {
+            long double sum = creall(get(t, b, i)) * creall(get(t, x, i));
+            if (i > 0 || f->cyclic) sum += creall(get(t, a, i)) * creall(get(t, x, before));
+            if (i < n - 1 || f->cyclic) sum += creall(get(t, c, i)) * creall(get(t, x, after));
+            put(t, d, i, sum);
+        }
     }
     free(a), free(b), free(c), free(x);
     return d;
@@ -123,9 +134,9 @@ static double backward_error(const family_system *f, trine_dtype t, const void *
                               i > 0 || f->cyclic ? get(t, a, i) * get(t, y, (i + n - 1) % n) : 0,
                               i < n - 1 || f->cyclic ? get(t, c, i) * get(t, y, (i + 1) % n) : 0};
         wide residual = get(t, d, i);
-        long double size = cabsl(residual);
-        for (int k = 0; k < 3; k++) residual -= terms[k], size += cabsl(terms[k]);
-        if (!(cabsl(residual) <= worst * size)) worst = cabsl(residual) / size;
+        long double size = absolute(residual);
+        for (int k = 0; k < 3; k++) residual -= terms[k], size += absolute(terms[k]);
+        if (!(absolute(residual) <= worst * size)) worst = absolute(residual) / size;
     }
     free(a), free(b), free(c), free(d);
     return (double)worst;

@@ -82,7 +82,7 @@ static double backward_error(const problem *p, const void *D)
     for (int64_t s = 0; s < p->systems; s++)
         for (int64_t i = 0; i < p->n; i++) {
             wide r = get(p->t, D, i * p->vector.row + s * p->vector.system);
-            long double size = cabsl(r);
+            long double size = absolute(r);
             for (int k = -1; k <= 1; k++) {
                 int64_t j = i + k;
                 if (j < 0 || j >= p->n) {
@@ -94,9 +94,9 @@ static double backward_error(const problem *p, const void *D)
                 if (p->options.op == TRINE_H) a = conjl(a);
                 const wide term = a * get(p->t, p->X, j * p->vector.row + s * p->vector.system);
                 r -= term;
-                size += cabsl(term);
+                size += absolute(term);
             }
-            const long double error = size > 0 ? cabsl(r) / size : cabsl(r);
+            const long double error = size > 0 ? absolute(r) / size : absolute(r);
             if (!(error <= worst)) worst = error == error ? error : INFINITY;
         }
     return (double)worst;
@@ -113,6 +113,19 @@ static void check(problem *p, double bound)
     assert_true(error <= bound * eps_of(p->t));
 }
 
+/** layout 0 to 3: matrices contiguous, interleaved or (2, 3) one for all; vectors contiguous or (1, 3) interleaved. */
+static void check_layout(trine_dtype t, int64_t n, int64_t systems, int layout, trine_gtsv_options options)
+{
+    const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
+    problem p = make_problem(t, n, systems,
+                             layout == 0   ? contiguous
+                             : layout == 1 ? interleaved
+                                           : shared,
+                             layout % 2 == 0 ? contiguous : interleaved, options, 4);
+    check(&p, 40);
+    free_problem(&p);
+}
+
 static void every_size_layout_precision_and_op_is_solved(void **state)
 {
     (void)state;
@@ -125,15 +138,8 @@ static void every_size_layout_precision_and_op_is_solved(void **state)
                 for (int o = 0; o < 6; o++) {
                     if (!test_is_to_do()) continue;
                     const int64_t n = sizes[k], systems = k % 3 == 0 ? 1 : n > 64 ? 35 : 70;
-                    const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
-                    const trine_gtsv_options options = {.op = ops[o / 2], .cyclic = o % 2};
-                    problem p = make_problem(all_dtypes[d], n, systems,
-                                             layout == 0   ? contiguous
-                                             : layout == 1 ? interleaved
-                                                           : shared,
-                                             layout % 2 == 0 ? contiguous : interleaved, options, 4);
-                    check(&p, 40);
-                    free_problem(&p);
+                    check_layout(all_dtypes[d], n, systems, layout,
+                                 (trine_gtsv_options){.op = ops[o / 2], .cyclic = o % 2});
                 }
 }
 
@@ -149,16 +155,9 @@ static void long_systems_of_every_layout_are_solved(void **state)
                 for (int cyclic = 0; cyclic < 2; cyclic++) {
                     if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
                     const int64_t n = sizes[k], systems = 3 + layout;
-                    const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
-                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (d + layout) % 3),
-                                                        .cyclic = cyclic};
-                    problem p = make_problem(all_dtypes[d], n, systems,
-                                             layout == 0   ? contiguous
-                                             : layout == 1 ? interleaved
-                                                           : shared,
-                                             layout % 2 == 0 ? contiguous : interleaved, options, 4);
-                    check(&p, 40);
-                    free_problem(&p);
+                    check_layout(
+                        all_dtypes[d], n, systems, layout,
+                        (trine_gtsv_options){.op = (trine_transpose)(1 << (d + layout) % 3), .cyclic = cyclic});
                 }
 }
 

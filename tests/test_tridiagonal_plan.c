@@ -108,7 +108,7 @@ static void check_residual(const sparse *s, const shape *c, wide alpha, const vo
     for (int64_t j = 0; j < c->nrhs; j++) {
         for (int64_t i = 0; i < s->n; i++) {
             r[i] = alpha * get(s->t, B, place(b, i, j));
-            scale[i] = cabsl(r[i]);
+            scale[i] = absolute(r[i]);
         }
         for (int64_t line = 0; line < s->n; line++)
             for (int64_t e = s->offsets[line]; e < s->offsets[line + 1]; e++) {
@@ -118,12 +118,12 @@ static void check_residual(const sparse *s, const shape *c, wide alpha, const vo
                 const int64_t to = c->op == TRINE_N ? row : column;
                 const wide term = a * get(s->t, X, place(x, c->op == TRINE_N ? column : row, j));
                 r[to] -= term;
-                scale[to] += cabsl(term);
+                scale[to] += absolute(term);
             }
         for (int64_t i = 0; i < s->n; i++)
-            if (!(cabsl(r[i]) <= 60 * eps_of(s->t) * scale[i]))
+            if (!(absolute(r[i]) <= 60 * eps_of(s->t) * scale[i]))
                 fail_msg("n %lld, row %lld, column %lld: residual %Lg of %Lg", (long long)s->n, (long long)i,
-                         (long long)j, cabsl(r[i]), scale[i]);
+                         (long long)j, absolute(r[i]), scale[i]);
     }
     free(r);
     free(scale);
@@ -407,6 +407,14 @@ static void singular_values_are_found(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Twice the shift of all rows by so many; the rest of the pattern is zeros. */
+static void make_shift(const sparse *s, int by)
+{
+    for (int64_t row = 0; row < s->n; row++)
+        for (int64_t e = s->offsets[row]; e < s->offsets[row + 1]; e++)
+            ((double *)s->values)[e] = s->indices[e] == (row + by) % s->n ? 2 : 0;
+}
+
 /** A shift of all rows by one is regular by its corner alone. */
 static void corners_are_part_of_the_matrix(void **state)
 {
@@ -414,9 +422,7 @@ static void corners_are_part_of_the_matrix(void **state)
     if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     sparse s = make_bands(TRINE_D, 60, 1, 1, true, false, 45);
-    for (int64_t row = 0; row < s.n; row++)
-        for (int64_t e = s.offsets[row]; e < s.offsets[row + 1]; e++)
-            ((double *)s.values)[e] = s.indices[e] == (row + 1) % s.n ? 2 : 0;
+    make_shift(&s, 1);
     view v = make_view(ctx, &s, false);
     trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
     solve_and_check(ctx, plan, NULL, &s, &(shape){.op = TRINE_N, .nrhs = 1, .null_alpha = true}, NULL);
@@ -436,9 +442,7 @@ static void corner_blocks_are_part_of_the_matrix(void **state)
     if (!test_is_to_do()) return;
     trine_context ctx = test_context();
     sparse s = make_blocks(TRINE_D, 60, 3, 1, 1, true, false, 45);
-    for (int64_t row = 0; row < s.n; row++)
-        for (int64_t e = s.offsets[row]; e < s.offsets[row + 1]; e++)
-            ((double *)s.values)[e] = s.indices[e] == (row + 3) % s.n ? 2 : 0;
+    make_shift(&s, 3);
     for (int64_t row = 0; row < s.n; row++) { /* the corner blocks are full, others are not */
         int64_t e = s.offsets[row];
         while (e < s.offsets[row + 1] && s.indices[e] != (row + 3) % s.n) e++;

@@ -231,9 +231,12 @@ TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *
                                          trine_work *work);
 /** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X (same data, ld, layout) is
  *  allowed, other overlap is not. Runs trine's triangular solves only, never the factorization library's, but where
- *  info.solver is TRINE_SOLVER_LIBRARY. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own
- *  work, which is for one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another
- *  plan.
+ *  info.solver is TRINE_SOLVER_LIBRARY. Asynchronous, allocates nothing (but on a CPU a copy of B, where X is B and
+ *  the largest number of a column is not between 2^-500 and 2^300, or for S and C 2^-60 and 2^40). Runs with
+ *  exec->work, or with the plan's own work, which is for one solve at a time and for max_nrhs right-hand sides. NaN and
+ *  Inf flow through to their columns of X. TRINE_ERR_ARGUMENT: a work of another plan.
+ *  TRINE_ERR_NO_CONVERGENCE, on a CPU: the solution of a column without them leaves the range of the precision, or A is
+ *  singular to working precision; X is then of no use. On a GPU such a column of X is not finite.
  *  TRINE_ERR_STATE: beside another thread's solve with the same work (or also without one) or its update of the
  *  plan, an op not announced, more right-hand sides than the work was made for, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B,

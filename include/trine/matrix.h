@@ -132,10 +132,10 @@ typedef struct {
  *  so from 1e-3/eps on another condition is estimated as well: that of G^-1 A W in the infinity norm, W = diag(w), G
  *  = diag(|A| w), with w near the Perron vector of |A^-1| |A|, for which no scaling of rows and columns has a
  *  smaller one (Bauer 1963). Up to 9 solves (mostly 3 to 5), and up to 16 more for `scaled`. The same result in
- *  every run if solve is deterministic. Where a solution is not finite or solve returns TRINE_ERR_SINGULAR,
- *  condition is Inf, and so is scaled unless the solves with G and W go well; other errors of solve are returned.
- *  Synchronous: vectors pass through the host; A may be anywhere, of any context. TRINE_ERR_STRUCTURE: A is not
- *  square. Higham and Tisseur 2000, Algorithm 2.4, with two columns. */
+ *  every run if solve is deterministic. Where a solution is not finite, or solve returns TRINE_ERR_SINGULAR or
+ *  TRINE_ERR_NO_CONVERGENCE, condition is Inf, and so is scaled unless the solves with G and W go well; other errors of
+ *  solve are returned. Synchronous: vectors pass through the host; A may be anywhere, of any context.
+ *  TRINE_ERR_STRUCTURE: A is not square. Higham and Tisseur 2000, Algorithm 2.4, with two columns. */
 TRINE_API trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_solve_fn solve, void *user,
                                                 trine_condition *condition);
 

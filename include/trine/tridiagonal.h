@@ -236,7 +236,7 @@ TRINE_API trine_status trine_bgtfs(trine_context ctx, trine_dtype t, int64_t row
 /** Bytes of workspace for trine_gbsv. GPU: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next
  *  of 2, 3, 4, 8 (in cyclic systems perhaps a larger one of these); for kl = ku = 1 what trine_gtsv needs, with
  *  refine = 1 the scaled system too, n (3 + nrhs) elements, and no less than 8 n elements beside it. CPU: three to
- *  four and a half times the bands, or half of them (trine_gtsv_memory). */
+ *  four and a half times the bands, of cyclic systems up to six (S, C: eight), or half (trine_gtsv_memory). */
 TRINE_API trine_status trine_gbsv_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku,
                                             const trine_gtsv_options *options, size_t *bytes);
 

@@ -50,5 +50,9 @@ trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const voi
  *  allowed. */
 trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
                               const trine_dense *X, void *stream);
+/** The same, on a CPU with a look at B and X (range.c): TRINE_ERR_NO_CONVERGENCE for a solution of a finite b that
+ *  leaves the range. */
+trine_status solve_in_range(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                            const trine_dense *X, void *stream);
 
 #endif

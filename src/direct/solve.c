@@ -114,7 +114,7 @@ trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const voi
             work->needed, work->base.bytes);
     if (call.is_done) goto done;
     op = direct_op(plan->dtype, op);
-    TRY(solve_and_refine(D, work, op, &call.B, &call.X, call.stream));
+    TRY(solve_in_range(D, work, op, &call.B, &call.X, call.stream));
     TRY(trine_plan_scale(plan, call.alpha, &call.X, &call.X, call.stream));
 done:
     return trine_plan_solve_end(plan, &call, status);

@@ -70,7 +70,7 @@ static trine_status apply(struct estimator *e, trine_transpose op, const double 
     const trine_dense X = {.data = gpu ? e->device_x : e->other, .rows = e->n, .cols = e->columns, .ld = e->n};
     e->solves++;
     status = e->solve(e->user, op, &B, &X);
-    if (status == TRINE_ERR_SINGULAR) {
+    if (status == TRINE_ERR_SINGULAR || status == TRINE_ERR_NO_CONVERGENCE) {
         e->failed = true;
         return TRINE_SUCCESS;
     }

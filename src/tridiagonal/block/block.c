@@ -58,10 +58,10 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     backend->partition_rows(call, &suitable, &suits_small, &most);
     suits_small = block_small_partition(A, suits_small, coarse_keeps);
     for (bool is_final = false; !is_final;) {
-        const int64_t columns = asked       ? (A->banded ? (asked + A->width - 1) / A->width : asked)
-                                : A->paired ? 0
-                                : small     ? suits_small
-                                            : suitable;
+        const int64_t columns = asked ? (A->banded ? (asked + A->width - 1) / A->width : asked)
+                                : A->paired && !backend->cuts_pairs ? 0
+                                : small                             ? suits_small
+                                                                    : suitable;
         block_make_plan(A, columns < most ? columns : most, backend->coarse_partition,
                         small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
         is_final = !small || factored || call->o.nrhs > 1 || call->plan.stage[0].partitions > backend->few_partitions;

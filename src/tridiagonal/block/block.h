@@ -50,6 +50,7 @@ struct block_backend {
     trine_status (*solve)(const block_call *call);
     trine_status (*factor)(const block_call *call);
     trine_status (*substitute)(const block_call *call);
+    bool cuts_pairs; /* partitions of bands that cannot be cut are of that size, too; else as of a coarse system */
 };
 extern const struct block_backend block_cpu, block_cuda;
 

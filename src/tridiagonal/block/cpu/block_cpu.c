@@ -31,9 +31,14 @@ static const bgtf_fn bgtf[] = TABLE(bgtf);
 static const bgtfs_fn bgtfs[] = TABLE(bgtfs);
 static const bgtsv_fn bgtsv[] = TABLE(bgtsv);
 
+/** Pivots may grow by a factor of two a row of a partition. Bands that are not cyclic are solved from the first row to
+ *  the last where that takes the digits; others have short partitions, of which no more is lost than a step of
+ *  refinement mends: where that is asked for, and where corners close the system. */
 static void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most)
 {
-    *small = *suitable = 256 / call->A.width;
+    const bool may_lose = call->A.cyclic || (call->o.refine && !call->A.banded);
+    const int rows = may_lose ? (trine_dtype_is_single(call->t) ? 32 : 64) : 256;
+    *small = *suitable = rows / call->A.width;
     *most = 1 << 20;
 }
 /** A slot has a partition's chunks, scales and pivots; a thread needs one. */
@@ -106,4 +111,5 @@ const struct block_backend block_cpu = {
     .solve = solve,
     .factor = factor,
     .substitute = substitute,
+    .cuts_pairs = true,
 };
