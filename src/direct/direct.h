@@ -147,6 +147,8 @@ trine_status factor_try(trine_factor F);
 unsigned factor_trial_ops(trine_factor F);
 /** Whether the solve of factor_try ended with a backward error that is small enough. */
 bool factor_is_accurate(trine_factor F);
+/** Whether it ended with one that may be called a solution, be it larger than it should be. */
+bool factor_is_usable(trine_factor F);
 /** One permutation of rows and columns, and a Hermitian matrix: Cholesky and L D L^H. */
 bool factor_is_symmetric(trine_direct_method method);
 /** Analysis by one library, then its numeric part; the reason is one clause. */

@@ -143,6 +143,17 @@ done:
     return status;
 }
 
+/** No plan of a factor whose trial solves are no solutions, refined or not: L D L^H asked for by name, where pivots
+ *  would have been needed. Without refinement it may be a preconditioner. */
+static trine_status check_trial(trine_direct D)
+{
+    if (!D->A || D->options.refine < 0 || factor_is_usable(D->F)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_NO_CONVERGENCE,
+                      "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement: "
+                      "this matrix needs another factorization (TRINE_DIRECT_AUTO finds one)",
+                      trine_direct_method_name(D->F->method), D->F->trial_error, D->F->refine);
+}
+
 static trine_status check_options(const trine_direct_options *o)
 {
     REQUIRE_RESERVE(trine_direct_options, o);
@@ -500,6 +511,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     for (int op = TRINE_N; op <= TRINE_H; op *= 2)
         if (D->base.ops & (unsigned)op) D->sweeps.ops |= direct_op(dtype, (trine_transpose)op);
     TRY(take_matrix(D, A));
+    TRY(check_trial(D));
     if (!factor_solves(F)) TRY(place_permutations(D));
     TRY(trine_plan_make_own_work(&D->base, max_nrhs));
     TRY(set_up_solver(D));
@@ -576,6 +588,7 @@ static trine_status take_factor(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(take_matrix(D, A));
+    TRY(check_trial(D));
     if (!factor_solves(D->F)) TRY(place_permutations(D));
     TRY(set_up_solver(D));
     TRY(works_complete(D));
