@@ -114,11 +114,28 @@ done:
     return status;
 }
 
+/** The columns of the plan's own factor's A, read as rows, which are those of A^T: *is there. Of a symmetric A they are
+ *  A's too. They stay as long as the values that the plan has. */
+static trine_status view_columns(trine_direct D, trine_transpose op, bool *is)
+{
+    const trine_factor F = D->F;
+    const bool alike = op == TRINE_T || (op == TRINE_N && F->structure.known && F->structure.symmetric);
+    *is = alike && D->space == TRINE_HOST && F->of_plan && F->A && !F->lender && F->dtype == D->base.dtype;
+    if (!*is) return TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    return trine_matrix_csr(D->base.ctx, &D->rows[op], D->base.dtype, in.n, in.n, in.nnz, TRINE_HOST, 64, in.offsets,
+                            32, in.indices, in.values);
+}
+
 static trine_status place_all_rows(trine_direct D)
 {
+    bool is;
     trine_status status = TRINE_SUCCESS;
     for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
-        if (D->sweeps.ops & op && !D->rows[op]) TRY(place_rows(D, op));
+        if (D->sweeps.ops & op && !D->rows[op]) {
+            TRY(view_columns(D, op, &is));
+            if (!is) TRY(place_rows(D, op));
+        }
 done:
     return status;
 }
@@ -406,8 +423,8 @@ static trine_status set_up_sweeps(trine_direct D)
 static void give_back_holes(trine_factor F)
 {
 #ifdef __GLIBC__
-    enum { MAPPED = 32 << 20 }; /* bytes that malloc maps whatever was freed before: mallopt(3), M_MMAP_THRESHOLD */
-    if (F->nnz_L * (int64_t)trine_dtype_size(F->dtype) >= MAPPED) malloc_trim(0);
+    enum { LARGE = 2 << 20 }; /* bytes of L's values */
+    if (F->nnz_L * (int64_t)trine_dtype_size(F->dtype) >= LARGE) malloc_trim(0);
 #else
     (void)F;
 #endif
