@@ -25,7 +25,7 @@ endfunction()
 set(trine_direct_interface src/core/direct_interface.h)
 file(STRINGS ${trine_direct_interface} trine_private REGEX "^#define TRINE_DIRECT_INTERFACE [0-9]+$")
 string(REGEX REPLACE "^.* " "" trine_private "${trine_private}")
-trine_exported(trine_private_functions ${trine_direct_interface} src/core/plan.h)
+trine_exported(trine_private_functions ${trine_direct_interface} src/core/plan.h src/core/consume.h)
 trine_exported(trine_test_functions src/core/test_interface.h src/core/team.h src/core/test_places.h)
 
 # libtrine_direct's script hides nothing: the functions that it defines in place of a library's have no version of trine's.

@@ -356,6 +356,63 @@ static void new_values_fall_back_as_first_ones_do(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** L D L^H by name where pivots are needed: 3e-17 before a one. No plan solves so, or says that it did. */
+static void ldl_that_is_no_solution_is_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    enum { N = 6 };
+    trine_matrix tiny = MATRIX(ctx, N, {0, 0, 3e-17}, {0, 1, 0.9}, {0, 2, 0.7}, {0, 3, 0.3}, {1, 0, 0.9}, {1, 1, 2},
+                               {1, 2, -1}, {2, 0, 0.7}, {2, 1, -1}, {2, 2, 1.5}, {3, 0, 0.3}, {3, 3, 1}, {4, 4, 1},
+                               {4, 5, 1}, {5, 4, 1}, {5, 5, -1});
+    trine_matrix good = MATRIX(ctx, N, {0, 0, 5}, {0, 1, 1}, {0, 2, 0.7}, {0, 3, 0.3}, {1, 0, 1}, {1, 1, -9},
+                               {1, 2, -1}, {2, 0, 0.7}, {2, 1, -1}, {2, 2, 7}, {3, 0, 0.3}, {3, 3, 8}, {4, 4, 4},
+                               {4, 5, 1}, {5, 4, 1}, {5, 5, -4});
+    double b[N] = {1, 2, 3, 4, 5, 6}, x[N];
+    for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_LIBRARY; solver++) {
+        if (solver == TRINE_SOLVER_SUPERNODAL) continue;
+        trine_direct_options options = {.factor = {.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL},
+                                        .solver = (trine_direct_solver)solver};
+        trine_direct plan;
+        FAILS(TRINE_ERR_NO_CONVERGENCE, "a trial solve with the ldl factor has a backward error of",
+              trine_direct_create(ctx, &plan, tiny, &options));
+        assert_null(plan);
+        OK(trine_direct_create(ctx, &plan, good, &options));
+        FAILS(TRINE_ERR_NO_CONVERGENCE, "another factorization", trine_direct_update(plan, tiny));
+        void *db = test_to_device(ctx, b, sizeof b), *dx = test_to_device(ctx, b, sizeof b);
+        const trine_dense B = {db, N, 1, N, TRINE_COLMAJOR}, X = {dx, N, 1, N, TRINE_COLMAJOR};
+        FAILS(TRINE_ERR_STATE, "update failed", trine_direct_solve(plan, TRINE_N, &B, &X, NULL));
+        OK(trine_direct_update(plan, good));
+        OK(trine_direct_solve(plan, TRINE_N, &B, &X, NULL));
+        test_from_device(ctx, x, dx, sizeof x);
+        assert_true(backward_error(good, TRINE_N, 1, x, b) < 10);
+        OK(trine_direct_destroy(&plan));
+        options.refine = -1; /* a preconditioner may be anything */
+        OK(trine_direct_create(ctx, &plan, tiny, &options));
+        OK(trine_direct_destroy(&plan));
+        options = (trine_direct_options){.solver = (trine_direct_solver)solver};
+        OK(trine_direct_create(ctx, &plan, tiny, &options));
+        OK(trine_direct_solve(plan, TRINE_N, &B, &X, NULL));
+        test_from_device(ctx, x, dx, sizeof x);
+        assert_true(backward_error(tiny, TRINE_N, 1, x, b) < 10);
+        OK(trine_direct_destroy(&plan));
+        test_release(ctx, db);
+        test_release(ctx, dx);
+    }
+    trine_factor F;
+    trine_factor_info info;
+    OK(trine_factor_create(
+        ctx, &F, tiny, &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
+    OK(trine_factor_get_info(F, &info)); /* the factor alone is what it is */
+    assert_true(info.trial_error > 1e6);
+    trine_direct plan;
+    FAILS(TRINE_ERR_NO_CONVERGENCE, "ldl factor", trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL));
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&tiny);
+    trine_matrix_destroy(&good);
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_wrong_argument_of_a_factor_is_refused(void **state)
 {
     (void)state;
@@ -534,6 +591,7 @@ int main(void)
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),
         cmocka_unit_test(breakdowns_of_regular_matrices_are_not_called_singular),
         cmocka_unit_test(new_values_fall_back_as_first_ones_do),
+        cmocka_unit_test(ldl_that_is_no_solution_is_refused),
         cmocka_unit_test(every_wrong_argument_of_a_factor_is_refused),
         cmocka_unit_test(methods_and_orderings_have_names),
         cmocka_unit_test(every_allocation_of_a_factor_may_fail),

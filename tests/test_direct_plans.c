@@ -412,6 +412,83 @@ static void a_plan_that_is_updated_is_not_used_and_may_be_destroyed(void **state
     OK(trine_context_destroy(&ctx));
 }
 
+/** The grid's Laplacian in `side` x `side` points, or that with convection, or with signs on the diagonal. */
+static trine_matrix grid(trine_context ctx, int side, trine_direct_method method, double scale)
+{
+    struct entry *entries = malloc((size_t)(5 * side * side) * sizeof *entries);
+    const double east = is_hermitian(method) ? -1 : -1.3;
+    int count = 0;
+    for (int i = 0; i < side * side; i++) {
+        const int x = i % side, y = i / side;
+        const double sign = method == TRINE_DIRECT_LDL && i % 3 == 0 ? -1 : 1;
+        if (y > 0) entries[count++] = (struct entry){i, i - side, -scale};
+        if (x > 0) entries[count++] = (struct entry){i, i - 1, -scale};
+        entries[count++] = (struct entry){i, i, sign * scale * (4.5 + 0.1 * (i % 7))};
+        if (x < side - 1) entries[count++] = (struct entry){i, i + 1, east * scale};
+        if (y < side - 1) entries[count++] = (struct entry){i, i + side, -scale};
+    }
+    trine_matrix A = matrix_of(ctx, (int64_t)side * side, count, entries);
+    free(entries);
+    return A;
+}
+
+/** A plan takes over the memory of a factor that it has made itself, and frees what it has copied on the way; of one that
+ *  is the caller's it copies. Their solves are the same bits, after new values too. */
+static void plans_that_take_memory_over_solve_alike(void **state)
+{
+    (void)state;
+    enum { SIDE = 90, N = SIDE * SIDE };
+    static const struct {
+        trine_direct_method method;
+        trine_direct_solver solver;
+        trine_triangular_method triangular;
+    } some[] = {{TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_SUPERNODAL, TRINE_TRI_AUTO},
+                {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL, TRINE_TRI_AUTO},
+                {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_SOLVER_AUTO, TRINE_TRI_SERIAL},
+                {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_SOLVER_AUTO, TRINE_TRI_LEVELSET},
+                {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_SOLVER_AUTO, TRINE_TRI_PARTITIONED_INVERSE},
+                {TRINE_DIRECT_LDL, TRINE_SOLVER_AUTO, TRINE_TRI_SERIAL},
+                {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO, TRINE_TRI_SERIAL},
+                {TRINE_DIRECT_LU_KLU, TRINE_SOLVER_AUTO, TRINE_TRI_SERIAL},
+                {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL, TRINE_TRI_AUTO}};
+    double *b = malloc(N * sizeof *b), *x[2] = {malloc(N * sizeof **x), malloc(N * sizeof **x)};
+    for (int i = 0; i < N; i++) b[i] = test_uniform(3, (uint64_t)i);
+    for (int threads = 1; threads <= 2; threads++) for EACH(k, some) {
+        trine_context ctx;
+        OK(trine_context_create(&ctx, threads == 1 ? "cpu:1" : "cpu:2"));
+        trine_matrix A = grid(ctx, SIDE, some[k].method, 1), other = grid(ctx, SIDE, some[k].method, 3);
+        const trine_direct_options options = {.factor.method = some[k].method,
+                                              .ops = TRINE_N | TRINE_T,
+                                              .refine = 1,
+                                              .solver = some[k].solver,
+                                              .triangular.method = some[k].triangular};
+        trine_factor F;
+        trine_direct plans[2];
+        OK(trine_factor_create(ctx, &F, A, &options.factor));
+        OK(trine_direct_create_from_factor(ctx, &plans[0], F, A, &options));
+        OK(trine_direct_create(ctx, &plans[1], A, &options));
+        for (int update = 0; update < 3; update++) {
+            for (int p = 0; p < 2 && update; p++) OK(trine_direct_update(plans[p], update == 1 ? other : A));
+            for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
+                for (int p = 0; p < 2; p++) {
+                    const trine_dense B = {b, N, 1, N, TRINE_COLMAJOR}, X = {x[p], N, 1, N, TRINE_COLMAJOR};
+                    OK(trine_direct_solve(plans[p], op, &B, &X, NULL));
+                }
+                assert_memory_equal(x[0], x[1], N * sizeof **x);
+                assert_true(backward_error(update == 1 ? other : A, op, 1, x[1], b) < 10);
+            }
+        }
+        for (int p = 0; p < 2; p++) OK(trine_direct_destroy(&plans[p]));
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+        trine_matrix_destroy(&other);
+        OK(trine_context_destroy(&ctx));
+    }
+    free(b);
+    free(x[0]);
+    free(x[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +500,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
         cmocka_unit_test(solves_in_several_threads_are_right_or_refused),
         cmocka_unit_test(a_plan_that_is_updated_is_not_used_and_may_be_destroyed),
+        cmocka_unit_test(plans_that_take_memory_over_solve_alike),
     };
     return TEST_MAIN(tests);
 }

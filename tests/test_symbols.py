@@ -4,7 +4,7 @@
     test_symbols.py SOURCE NM CC CUDA LIBTRINE LIBTRINE_DIRECT COMMAND BENCH
 
 CUDA: ON or OFF, as the libraries were built; the last three may be empty. The headers are the only lists: a public function
-of include/ belongs to version TRINE_<abi>, one of src/core/direct_interface.h or plan.h to TRINE_PRIVATE_<the number in the former>, one of
+of include/ belongs to version TRINE_<abi>, one of src/core/direct_interface.h, plan.h or consume.h to TRINE_PRIVATE_<the number in the former>, one of
 src/core/test_interface.h, test_places.h and team.h to TRINE_TEST. libtrine_direct uses all of what was made for it and nothing else that is private; the
 command uses public functions alone, and the benchmark those and the test interface.
 """
@@ -56,7 +56,7 @@ PRIVATE_NODE = "TRINE_PRIVATE_" + define(CORE / "direct_interface.h", "TRINE_DIR
 public = {name for header in sorted(PUBLIC.rglob("*.h")) if header.name != "direct.h" and (CUDA == "ON" or header.name != "tridigpu.h")
           for name in declared(header)}
 public_direct = declared(PUBLIC / "trine/direct.h")
-private = declared(CORE / "direct_interface.h") | declared(CORE / "plan.h")
+private = declared(CORE / "direct_interface.h") | declared(CORE / "plan.h") | declared(CORE / "consume.h")
 for_tests = declared(CORE / "test_interface.h") | declared(CORE / "test_places.h") | declared(CORE / "team.h")
 
 

@@ -197,7 +197,9 @@ typedef struct {
  *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE
  *  or TRINE_ERR_SINGULAR where the factor, which is in double, has entries beyond that range or pivots that it makes
  *  zero; with supernodal.single also where trial solutions leave the range; with TRINE_DIRECT_CUDSS where its solves
- *  stay above 10 eps, three steps of refinement or not. */
+ *  stay above 10 eps, three steps of refinement or not. TRINE_ERR_NO_CONVERGENCE also where the factor's trial solve,
+ *  refined, ends with a backward error above 1e-10, as that of an LDL^H which was asked for by name may, where pivots
+ *  would have been needed; not with refine = -1. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A,
                                            const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and

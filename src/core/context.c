@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <trine/spmv.h>
+#include <unistd.h>
 
 #include "core/choices.h"
+#include "core/consume.h"
 #include "core/team.h"
 
 enum { LINE = 64, HUGE_PAGE = 1 << 21 };
@@ -236,6 +238,22 @@ void *trine_host_alloc(trine_context ctx, int64_t count, size_t size)
     if (!p) trine_fail(TRINE_ERR_MEMORY, "no host memory for %lld elements of %zu bytes", (long long)count, size);
     return p;
 }
+
+void trine_give_back(const void *p, size_t bytes)
+{
+#ifdef MADV_DONTNEED
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p + page - 1) / page * page,
+                    end = ((uintptr_t)p + bytes) / page * page;
+    if (end > first) madvise((void *)first, end - first, MADV_DONTNEED); /* it may refuse, of locked memory */
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
+static _Thread_local bool values_may_go;
+
+void trine_let_values_go(bool on) { values_may_go = on; }
+bool trine_values_may_go(void) { return values_may_go; }
 
 void *trine_host_calloc(trine_context ctx, int64_t count, size_t size)
 {

@@ -10,6 +10,7 @@
 
 struct cholmod_state {
     bool wide; /* indices have 64 bits, else 32 */
+    uint64_t pattern; /* of a simplicial L with all its entries, whatever the values are */
     cholmod_common common;
     cholmod_factor *L;
     cholmod_dense *X, *Y, *E; /* what its solves work in */
@@ -119,6 +120,7 @@ static trine_status analyse(trine_factor F)
         TRY(symbolic(F, state, true, perm));
     }
     if (!state->L) TRY(failure(c, "symbolic analysis"));
+    state->pattern = factor_new_pattern();
     c->final_super = state->L->is_super;
     if (F->method == TRINE_DIRECT_CHOLESKY && !state->L->is_super) F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
     F->count = (struct factor_count){.flops = c->fl, .entries = c->lnz};
@@ -216,16 +218,27 @@ static trine_status take_parts(trine_factor F)
     trine_status status = TRINE_SUCCESS;
     struct cholmod_state *state = F->state;
     cholmod_factor *L = state->L;
-    F->nnz_U = F->nnz_L;
+    const int64_t entries = F->nnz_U = F->nnz_L;
     if (L->is_super) return TRINE_SUCCESS;
     TRY(cholmod_take_columns(F, L, true));
+    if (F->nnz_L == entries) F->pattern = state->pattern;
     F->nnz_U = F->nnz_L;
     if (F->by_library || F->updated) return TRINE_SUCCESS;
     /* Its columns are copied. Once there are new values, more may come, and their memory stays. */
     if (!CHOLMOD(state->wide, change_factor, CHOLMOD_PATTERN, L->is_ll, 0, 1, 1, L, &state->common))
         TRY(failure(&state->common, "release of its columns"));
+    CHOLMOD(state->wide, free_work, &state->common);
 done:
     return status;
+}
+
+/** Until there are new values, as above. */
+static void drop_panels(trine_factor F)
+{
+    struct cholmod_state *state = F->state;
+    F->panels.values = NULL;
+    CHOLMOD(state->wide, change_factor, CHOLMOD_PATTERN, 1, 1, 1, 1, state->L, &state->common); /* frees, no more */
+    CHOLMOD(state->wide, free_work, &state->common);
 }
 
 /** The memory of a supernodal L, touched before the threads of the BLAS are at work: pages that one thread touches
@@ -309,5 +322,6 @@ const struct factor_backend factor_cholmod = {.analyse = analyse,
                                               .numeric = numeric,
                                               .take_parts = take_parts,
                                               .triangle = triangle,
+                                              .drop_panels = drop_panels,
                                               .release = release,
                                               .solve = solve};

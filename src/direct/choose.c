@@ -46,11 +46,17 @@ static bool settles(trine_factor F, trine_status *status, const char *next)
 
 /* ---------------------------------------------------------------------- LU */
 
+/** Whether SuperLU has nothing better to offer after a numeric part of UMFPACK, or of its own. */
+static bool is_settled(trine_factor F, trine_status status)
+{
+    return status ? status != TRINE_ERR_UNSUPPORTED && status != TRINE_ERR_NO_CONVERGENCE : factor_is_usable(F);
+}
+
 /** UMFPACK after its analysis; SuperLU where that cannot. */
 static trine_status umfpack_or_superlu(trine_factor F, const char *why)
 {
     trine_status status = factor_numeric(F);
-    if (status != TRINE_ERR_UNSUPPORTED && status != TRINE_ERR_NO_CONVERGENCE) return status;
+    if (is_settled(F, status)) return status;
     settles(F, &status, "SuperLU");
     return factor_superlu_or_umfpack(F, why);
 }
@@ -186,7 +192,7 @@ trine_status factor_auto_update(trine_factor F, trine_status status)
 {
     static const char why[] = "with the new values the first choice is not possible, or not accurate";
     const bool last = F->method == TRINE_DIRECT_LU_UMFPACK || F->method == TRINE_DIRECT_LU;
-    if (last && status != TRINE_ERR_UNSUPPORTED && status != TRINE_ERR_NO_CONVERGENCE) return status;
+    if (last && is_settled(F, status)) return status;
     if (status == TRINE_ERR_STRUCTURE) trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
     else if (settles(F, &status, last ? "SuperLU" : "another factorization")) return status;
     if (factor_is_symmetric(F->method)) return without_cholesky(F, why);

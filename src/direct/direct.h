@@ -22,6 +22,8 @@ struct factor_backend {
     trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
     /** Fill F->upper; NULL where there are no panels of U. */
     trine_status (*upper_panels)(trine_factor F);
+    /** The values of F->panels are not needed before the next numeric part. NULL: they stay. */
+    void (*drop_panels)(trine_factor F);
     /** Free F->state; it may be half made, or NULL. */
     void (*release)(trine_factor F);
     /** NULL, or X := op(A)^-1 B by the library itself, for blocks of columns in the context's space: X apart from B on
@@ -57,6 +59,7 @@ struct trine_factor_s {
     bool updated; /* there were new values */
     bool of_plan; /* a plan made it for itself, and takes its triangles away */
     bool has_parts; /* backend->take_parts was called */
+    uint64_t pattern; /* of the triangles: two that are alike have one number. 0: not known before they are compared */
     bool kept_pivots; /* those of old values, in the last numeric part */
     bool trusted; /* and growth says that they are as good as when a trial solve found them so */
     pthread_mutex_t lock; /* of a library's solve, and of taking parts */
@@ -126,6 +129,9 @@ trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, c
 /** What the library has not handed out yet of F's permutations, scales, panels and triangles. */
 trine_status factor_take_parts(trine_factor F);
 
+/** A number for factor.pattern that no other pattern has. */
+uint64_t factor_new_pattern(void);
+
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
 trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend,
                          trine_direct_method method, trine_dtype dtype, int64_t n, bool one_permutation);
@@ -147,6 +153,8 @@ trine_status factor_try(trine_factor F);
 unsigned factor_trial_ops(trine_factor F);
 /** Whether the solve of factor_try ended with a backward error that is small enough. */
 bool factor_is_accurate(trine_factor F);
+/** Whether it ended with one that may be called a solution, be it larger than it should be. */
+bool factor_is_usable(trine_factor F);
 /** One permutation of rows and columns, and a Hermitian matrix: Cholesky and L D L^H. */
 bool factor_is_symmetric(trine_direct_method method);
 /** Analysis by one library, then its numeric part; the reason is one clause. */

@@ -180,6 +180,12 @@ static trine_status check_hermitian(const struct factor_structure *s)
 
 /* ----------------------------------------------------------- factorization */
 
+uint64_t factor_new_pattern(void)
+{
+    static uint64_t last;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 void factor_drop_upper_panels(trine_factor F)
 {
     trine_context ctx = F->ctx;
@@ -242,6 +248,7 @@ void factor_clear_numeric(trine_factor F)
     F->panels = (trine_panels){0};
     F->nnz_L = F->nnz_U = 0;
     F->has_parts = false;
+    F->pattern = 0;
     F->trial_error = -1;
     F->refine = 0;
     for (int k = 0; k < 2; k++) factor_spare_matrix(F, k, &F->triangles[k]);

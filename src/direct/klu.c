@@ -47,6 +47,7 @@ struct klu_state {
     struct rows_above above; /* while the pivots stay */
     struct part U, off;      /* what it handed out of U_d and F: memory that serves again, once values are new */
     bool new_pivots;         /* the next numeric part chooses them anew */
+    uint64_t pattern;        /* of the triangles, with these pivots */
     bool sorted;             /* columns of its factors ascend, which the triangles want */
     double pivots;           /* pivot_ratio of the last refactorization */
     double largest;          /* entry of U when the pivots were chosen, of rows of A whose sums are one */
@@ -197,6 +198,7 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
     }
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
     state->sorted = state->new_pivots = false;
+    state->pattern = factor_new_pattern();
 done:
     return status;
 }
@@ -330,6 +332,7 @@ static trine_status extract(trine_factor F, double *growth, double *largest)
     take_triangle[F->dtype](F, &L, growth);
     if (numeric->nzoff) TRY(take_upper[F->dtype](F, U, off, largest));
     else take_triangle[F->dtype](F, U, largest);
+    F->pattern = state->pattern;
     if (!isfinite(*growth) || !isfinite(*largest)) status = factor_fail_range(F);
 done:
     if (status || !F->updated) drop_handed_out(F);

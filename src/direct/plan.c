@@ -114,11 +114,28 @@ done:
     return status;
 }
 
+/** The columns of the plan's own factor's A, read as rows, which are those of A^T: *is there. Of a symmetric A they are
+ *  A's too. They stay as long as the values that the plan has. */
+static trine_status view_columns(trine_direct D, trine_transpose op, bool *is)
+{
+    const trine_factor F = D->F;
+    const bool alike = op == TRINE_T || (op == TRINE_N && F->structure.known && F->structure.symmetric);
+    *is = alike && D->space == TRINE_HOST && F->of_plan && F->A && !F->lender && F->dtype == D->base.dtype;
+    if (!*is) return TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    return trine_matrix_csr(D->base.ctx, &D->rows[op], D->base.dtype, in.n, in.n, in.nnz, TRINE_HOST, 64, in.offsets,
+                            32, in.indices, in.values);
+}
+
 static trine_status place_all_rows(trine_direct D)
 {
+    bool is;
     trine_status status = TRINE_SUCCESS;
     for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
-        if (D->sweeps.ops & op && !D->rows[op]) TRY(place_rows(D, op));
+        if (D->sweeps.ops & op && !D->rows[op]) {
+            TRY(view_columns(D, op, &is));
+            if (!is) TRY(place_rows(D, op));
+        }
 done:
     return status;
 }
@@ -141,6 +158,17 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     if (D->refine) TRY(place_all_rows(D));
 done:
     return status;
+}
+
+/** No plan of a factor whose trial solves are no solutions, refined or not: L D L^H asked for by name, where pivots
+ *  would have been needed. Without refinement it may be a preconditioner. */
+static trine_status check_trial(trine_direct D)
+{
+    if (!D->A || D->options.refine < 0 || factor_is_usable(D->F)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_NO_CONVERGENCE,
+                      "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement: "
+                      "this matrix needs another factorization (TRINE_DIRECT_AUTO finds one)",
+                      trine_direct_method_name(D->F->method), D->F->trial_error, D->F->refine);
 }
 
 static trine_status check_options(const trine_direct_options *o)
@@ -395,8 +423,8 @@ static trine_status set_up_sweeps(trine_direct D)
 static void give_back_holes(trine_factor F)
 {
 #ifdef __GLIBC__
-    enum { MAPPED = 32 << 20 }; /* bytes that malloc maps whatever was freed before: mallopt(3), M_MMAP_THRESHOLD */
-    if (F->nnz_L * (int64_t)trine_dtype_size(F->dtype) >= MAPPED) malloc_trim(0);
+    enum { LARGE = 2 << 20 }; /* bytes of L's values */
+    if (F->nnz_L * (int64_t)trine_dtype_size(F->dtype) >= LARGE) malloc_trim(0);
 #else
     (void)F;
 #endif
@@ -500,6 +528,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     for (int op = TRINE_N; op <= TRINE_H; op *= 2)
         if (D->base.ops & (unsigned)op) D->sweeps.ops |= direct_op(dtype, (trine_transpose)op);
     TRY(take_matrix(D, A));
+    TRY(check_trial(D));
     if (!factor_solves(F)) TRY(place_permutations(D));
     TRY(trine_plan_make_own_work(&D->base, max_nrhs));
     TRY(set_up_solver(D));
@@ -576,6 +605,7 @@ static trine_status take_factor(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(take_matrix(D, A));
+    TRY(check_trial(D));
     if (!factor_solves(D->F)) TRY(place_permutations(D));
     TRY(set_up_solver(D));
     TRY(works_complete(D));

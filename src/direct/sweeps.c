@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/consume.h"
+
 /* ----------------------------------------------------------------- ends of plans */
 /* The works made for a plan would keep it alive: they go before it does. */
 
@@ -61,9 +63,10 @@ done:
     return status;
 }
 
-/** *plan from the panels, which may be of another precision than the vectors. */
-static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal_invert invert,
-                               trine_supernodal *plan)
+/** *plan from the panels, which may be of another precision than the vectors. consume: nobody needs their values if
+ *  the plan is a new one. */
+static trine_status set_panels(direct_sweeps *s, const trine_panels *given, bool consume,
+                               trine_supernodal_invert invert, trine_supernodal *plan)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels = *given;
@@ -88,7 +91,9 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
+        trine_let_values_go(consume);
         status = trine_supernodal_numeric(*plan, TRINE_HOST, panels.values, NULL);
+        trine_let_values_go(false);
     }
     TRY(status);
     TRY(explain_single(trine_supernodal_check(*plan, NULL), single));
@@ -123,7 +128,7 @@ static trine_status set_found_panels(direct_sweeps *s, trine_factor F, trine_upl
         s->ctx, T, &(trine_panels_options){.uplo = which, .diag = which == TRINE_LOWER ? F->diag_L : TRINE_NONUNIT},
         &panels));
     s->analyse_seconds += trine_wall_time() - start;
-    TRY(set_panels(s, &panels, s->invert[which == TRINE_UPPER], plan));
+    TRY(set_panels(s, &panels, false, s->invert[which == TRINE_UPPER], plan));
 done:
     trine_panels_free(s->ctx, &panels);
     trine_matrix_destroy(&T);
@@ -140,14 +145,18 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
         goto done;
     }
     TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
-    TRY(set_panels(s, &panels, s->invert[0], &s->L_panels));
+    /* On a CPU nothing is inverted without having been asked for, and no trial asks for the panels again. */
+    const bool consume = s->cholesky && F->of_plan && !F->updated && F->backend && F->backend->drop_panels &&
+                         !s->L_panels && direct_space(s->ctx) == TRINE_HOST && !s->options.supernodal.invert;
+    TRY(set_panels(s, &panels, consume, s->invert[0], &s->L_panels));
     if (s->cholesky) {
         end_panels(s, &s->Ut_panels);
+        if (consume) F->backend->drop_panels(F);
     } else {
         const double start = trine_wall_time();
         TRY(trine_factor_get_panels(F, TRINE_UPPER, &panels));
         s->analyse_seconds += trine_wall_time() - start;
-        TRY(set_panels(s, &panels, s->invert[1], &s->Ut_panels));
+        TRY(set_panels(s, &panels, false, s->invert[1], &s->Ut_panels));
     }
 done:
     if (!status) note_growth(s, s->L_panels, s->invert[0], "L");
@@ -165,19 +174,21 @@ static void drop_pattern(direct_sweeps *s, direct_pattern *p)
     *p = (direct_pattern){0};
 }
 
-static bool has_pattern(trine_matrix T, const direct_pattern *p)
+/** number: of T's pattern, or 0. */
+static bool has_pattern(trine_matrix T, uint64_t number, const direct_pattern *p)
 {
     trine_matrix_info info;
     const int64_t *offsets;
     const int32_t *indices;
-    if (!p->offsets || trine_matrix_get_info(T, &info) || info.nnz != p->nnz || info.n_cols != p->n ||
-        info.format != p->format || trine_matrix_get_arrays(T, &offsets, &indices, NULL))
+    if (trine_matrix_get_info(T, &info) || info.nnz != p->nnz || info.n_cols != p->n || info.format != p->format)
         return false;
+    if (p->number) return number == p->number;
+    if (!p->offsets || trine_matrix_get_arrays(T, &offsets, &indices, NULL)) return false;
     return !memcmp(offsets, p->offsets, (size_t)(p->n + 1) * sizeof *offsets) &&
            !memcmp(indices, p->indices, (size_t)p->nnz * sizeof *indices);
 }
 
-static trine_status keep_pattern(direct_sweeps *s, trine_matrix T, direct_pattern *p)
+static trine_status keep_pattern(direct_sweeps *s, trine_matrix T, uint64_t number, direct_pattern *p)
 {
     trine_status status = TRINE_SUCCESS;
     trine_matrix_info info;
@@ -185,12 +196,14 @@ static trine_status keep_pattern(direct_sweeps *s, trine_matrix T, direct_patter
     const int32_t *indices;
     drop_pattern(s, p);
     TRY(trine_matrix_get_info(T, &info));
-    TRY(trine_matrix_get_arrays(T, &offsets, &indices, NULL));
-    TRY(ALLOC(s->ctx, p->offsets, info.n_cols + 1));
-    TRY(ALLOC(s->ctx, p->indices, info.nnz));
     p->format = info.format;
     p->n = info.n_cols;
     p->nnz = info.nnz;
+    p->number = number;
+    if (number) goto done;
+    TRY(trine_matrix_get_arrays(T, &offsets, &indices, NULL));
+    TRY(ALLOC(s->ctx, p->offsets, info.n_cols + 1));
+    TRY(ALLOC(s->ctx, p->indices, info.nnz));
     memcpy(p->offsets, offsets, (size_t)(p->n + 1) * sizeof *offsets);
     memcpy(p->indices, indices, (size_t)p->nnz * sizeof *indices);
 done:
@@ -198,23 +211,30 @@ done:
     return status;
 }
 
-/** Give the triangle T to *plan. The pattern of a factor may change with its values: pivots move, and zeros in the
- *  panels are left out. Where it did not, only the values are replaced. */
-static trine_status set_triangle(direct_sweeps *s, trine_matrix T, direct_pattern *kept, trine_triangular *plan,
-                                 const trine_triangular_options *options)
+/** Give the triangle T to *plan. The pattern of a factor, number or 0, may change with its values: pivots move, and
+ *  zeros in the panels are left out. Where it did not, only the values are replaced. consume: nobody needs T's values
+ *  any more. */
+static trine_status set_triangle(direct_sweeps *s, trine_matrix T, uint64_t number, bool consume, direct_pattern *kept,
+                                 trine_triangular *plan, const trine_triangular_options *options)
 {
     trine_status status = TRINE_SUCCESS;
     double start = trine_wall_time();
-    if (!*plan || !has_pattern(T, kept)) {
+    if (!*plan || !has_pattern(T, number, kept)) {
         end_triangle(s, plan);
         TRY(trine_triangular_analyse(s->ctx, plan, T, options));
-        TRY(keep_pattern(s, T, kept));
+        TRY(keep_pattern(s, T, number, kept));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
     }
+    const int64_t *offsets;
+    const int32_t *indices;
     const void *values;
-    TRY(trine_matrix_get_arrays(T, NULL, NULL, &values));
-    TRY(trine_triangular_numeric(*plan, TRINE_HOST, values, NULL));
+    TRY(trine_matrix_get_arrays(T, &offsets, &indices, &values));
+    if (consume) trine_give_back(indices, (size_t)kept->nnz * sizeof *indices);
+    trine_let_values_go(consume);
+    status = trine_triangular_numeric(*plan, TRINE_HOST, values, NULL);
+    trine_let_values_go(false);
+    TRY(status);
     TRY(explain_single(trine_triangular_check(*plan, NULL), trine_dtype_is_single(s->dtype)));
     s->numeric_seconds += trine_wall_time() - start;
 done:
@@ -275,15 +295,18 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
     options.max_nrhs = s->max_nrhs;
     options.uplo = TRINE_LOWER;
     options.ops = ops_of_lower(s);
+    /* A plan's own factor has left its triangles to it, until there are new values. */
+    const bool own = F->of_plan && !F->updated && direct_space(s->ctx) == TRINE_HOST, has_upper = ops_of_upper(s) != 0;
     TRY(get_triangle(s, F, TRINE_LOWER, &L));
-    TRY(set_triangle(s, L, &s->L, &s->lower, &options));
+    if (own && s->cholesky && F->panels.n_panels && F->backend->drop_panels) F->backend->drop_panels(F);
+    TRY(set_triangle(s, L, F->pattern, own && !(s->cholesky && has_upper), &s->L, &s->lower, &options));
     options.uplo = TRINE_UPPER;
     options.diag = TRINE_NONUNIT;
     options.ops = ops_of_upper(s);
     if (!s->cholesky) trine_matrix_destroy(&L);
     if (options.ops) {
         TRY(s->cholesky ? trine_matrix_transpose(L, &T, TRINE_H) : get_triangle(s, F, TRINE_UPPER, &T));
-        TRY(set_triangle(s, T, &s->U, &s->upper, &options));
+        TRY(set_triangle(s, T, F->pattern, own, &s->U, &s->upper, &options));
     } else {
         end_triangle(s, &s->upper);
         drop_pattern(s, &s->U);

@@ -5,10 +5,11 @@
 
 #include "direct/work.h"
 
-/** That of a triangle by rows or by columns; offsets NULL: none. */
+/** That of a triangle by rows or by columns: the factor's number of it, or its arrays; neither: none. */
 typedef struct {
     trine_format format;
     int64_t n, nnz;
+    uint64_t number;
     int64_t *offsets;
     int32_t *indices;
 } direct_pattern;

@@ -14,6 +14,8 @@ enum { most_steps = 3, few_rows = 500, trials_of_few_rows = 4 };
 static const double small_error = 10;
 /* The same with pivots down to KLU's own tolerance: other right-hand sides may leave more. */
 static const double small_pivots_error = 3;
+/* Not in eps: what stays above, refined, is no solution, whatever factorization was asked for. */
+static const double most_error = 1e-10;
 
 #define TEMPLATE "direct/trial.inc"
 #include "core/each_dtype.h"
@@ -36,3 +38,5 @@ unsigned factor_trial_ops(trine_factor F)
 }
 
 bool factor_is_accurate(trine_factor F) { return F->trial_error <= small_error; }
+
+bool factor_is_usable(trine_factor F) { return F->trial_error * trine_dtype_eps(TRINE_D) <= most_error; }

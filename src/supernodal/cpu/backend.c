@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/consume.h"
 #include "core/scalar.h"
 #include "supernodal/cpu/backend.h"
 
@@ -139,16 +140,33 @@ static void invert_panels(void *job, int64_t begin, int64_t end, int me)
                                   o->scratch + (size_t)me * o->bytes);
 }
 
+/** The sources of each target, one after another. */
+static trine_status sort_sources(trine_supernodal plan, int64_t **first, int32_t **sources)
+{
+    const supernodal_structure *S = &plan->S;
+    trine_status status = TRINE_SUCCESS;
+    TRY(CALLOC(plan->base.ctx, *first, S->n_panels + 2));
+    TRY(ALLOC(plan->base.ctx, *sources, S->n_sources));
+    for (int64_t s = 0; s < S->n_sources; s++) (*first)[S->target[s] + 2]++;
+    for (int64_t p = 0; p < S->n_panels; p++) (*first)[p + 2] += (*first)[p + 1];
+    for (int64_t s = 0; s < S->n_sources; s++) (*sources)[(*first)[S->target[s] + 1]++] = (int32_t)s;
+done:
+    return status;
+}
+
 static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
 {
     (void)space;
     (void)stream;
-    static int64_t (*const copy_values[])(trine_supernodal, const void *) = TABLE(copy_values);
+    static int64_t (*const copy_values[])(trine_supernodal, const void *, const int64_t *,
+                                          const int32_t *) = TABLE(copy_values);
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const supernodal_structure *S = &plan->S;
     cpu_part *part = plan->device;
     char *scratch = NULL;
+    int64_t *first = NULL;
+    int32_t *sources = NULL;
     growth_trial trial = {0};
     const size_t half = (size_t)(S->max_width + 1) / 2,
                  bytes = (half * half * trine_dtype_size(plan->dtype) + 63) / 64 * 64;
@@ -157,7 +175,9 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
         if (!scratch) return TRINE_ERR_MEMORY;
         TRY(growth_cpu_begin(plan, values, &trial));
     }
-    part->bad_row = copy_values[plan->dtype](plan, values);
+    if (trine_values_may_go() && plan->invert == TRINE_INVERT_NONE && plan->dtype == plan->base.dtype)
+        TRY(sort_sources(plan, &first, &sources));
+    part->bad_row = copy_values[plan->dtype](plan, values, first, sources);
     if (plan->invert != TRINE_INVERT_NONE) {
         trine_team_for(ctx, part->threads, S->n_panels, 1, invert_panels, &(inversion){plan, scratch, bytes});
         growth_cpu_measure(plan, values, &trial);
@@ -165,6 +185,8 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
     if (plan->options.variant == TRINE_VARIANT_SPMV) levels_cpu_numeric(plan);
 done:
     trine_free(ctx, TRINE_HOST, scratch);
+    trine_free(ctx, TRINE_HOST, sources);
+    trine_free(ctx, TRINE_HOST, first);
     growth_cpu_free(ctx, &trial);
     return status;
 }

@@ -206,6 +206,13 @@ INLINE_ALWAYS void take(const struct gather_form *t, int64_t begin, int64_t end,
     }
 }
 
+void gather_form_span(const struct gather_form *t, int64_t begin, int64_t end, int64_t *first, int64_t *last)
+{
+    const int64_t a = place_in_row(t, row_of(t, begin), begin), b = place_in_row(t, row_of(t, end - 1), end - 1);
+    *first = a < b ? a : b;
+    *last = (a < b ? b : a) + 1;
+}
+
 void gather_form_take(const struct gather_form *t, int64_t begin, int64_t end, size_t size, const void *from, void *to)
 {
     switch (size) {

@@ -38,6 +38,9 @@ static inline int64_t gather_form_place_bytes(const struct gather_form *t)
     return t->row_source ? t->n * 8 : t->nnz * (t->source ? 4 : 8);
 }
 void gather_form_free(trine_context ctx, struct gather_form *t);
+/** With row_source and rows in natural order: entries begin .. end - 1 of the form, begin < end, are among T's values
+ *  first .. last - 1, which no other entries of the form are. */
+void gather_form_span(const struct gather_form *t, int64_t begin, int64_t end, int64_t *first, int64_t *last);
 /** Entries begin .. end - 1 of the form among T's values, of `size` bytes: to[k] = from[place of k]. */
 void gather_form_take(const struct gather_form *t, int64_t begin, int64_t end, size_t size, const void *from, void *to);
 

@@ -2,6 +2,7 @@
  * sides shared out. */
 #include <float.h>
 
+#include "core/consume.h"
 #include "core/scalar.h"
 #include "core/team.h"
 #include "triangular/cpu/side.h"
@@ -72,17 +73,23 @@ static void lists_end_all(const struct task_schedule *tasks, struct task_list *l
 #define TEMPLATE "triangular/cpu/solve.inc"
 #include "core/each_dtype.h"
 
+/** Whether T has the side's values in one pass over its own. */
+static bool takes_in_order(const struct cpu_side *t) { return t->form.row_source && t->step; }
+
 static trine_status numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
 {
     (void)space, (void)stream;
-    static void (*const take[])(trine_context, struct cpu_side *, const void *) = TABLE(numeric);
+    static void (*const take[])(trine_context, struct cpu_side *, const void *, bool) = TABLE(numeric);
     static void (*const invert[])(struct cpu_side *) = TABLE(invert);
-    for (int s = 0; s < SIDES; s++) {
-        struct cpu_side *t = plan->side[s].part;
+    struct cpu_side *sides[SIDES] = {plan->side[SIDE_N].part, plan->side[SIDE_T].part};
+    int last = sides[SIDE_T] ? SIDE_T : SIDE_N; /* which may give back what it takes */
+    if (sides[SIDE_N] && sides[SIDE_T] && takes_in_order(sides[SIDE_N])) last = SIDE_N;
+    for (int k = 0; k < SIDES; k++) {
+        struct cpu_side *t = sides[k ? last : !last];
         if (!t) continue;
         t->bad_row = -1;
         t->divide = t->scaled = false;
-        take[plan->base.dtype](plan->base.ctx, t, values);
+        take[plan->base.dtype](plan->base.ctx, t, values, k && trine_values_may_go() && !plan->plain && takes_in_order(t));
         if (!t->divide) invert[plan->base.dtype](t);
     }
     return TRINE_SUCCESS;
