@@ -2,8 +2,8 @@
  * 5.2.) */
 #include <trine/tridiagonal.h>
 
-#include "matrix/vectors/vectors.h"
 #include "precond/paths.h"
+#include "tridiagonal/gtsv/permuted.h"
 
 enum { ALIGNMENT = 64 };
 static size_t column_bytes(trine_precond p, int64_t count)
@@ -96,7 +96,7 @@ struct pass {
     int l;
     trine_dense B;
     const int32_t *from; /* NULL: in path order */
-    char *middle; /* B's data if from is NULL; X's if `to` is */
+    char *middle; /* on a CPU: B's data if from is NULL; X's if `to` is */
     trine_dense X;
     const int32_t *to;
     bool adds; /* to X */
@@ -121,24 +121,11 @@ static void pass_on_cpu(trine_precond p, const struct precond_call *call, const 
 
 static trine_status pass_on_gpu(trine_precond p, const struct precond_call *call, const struct pass *q)
 {
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = p->base.ctx;
-    const trine_dtype t = p->base.dtype;
     const struct precond_device_factor *f = &paths_of(p)->on_device[q->l];
     const struct scratch scratch = scratch_of(p, call);
-    const trine_dense middle = block_at(p, q->middle, q->B.cols);
-    const trine_gtsv_options o = {.op = call->op};
-    const trine_exec exec = {.stream = call->stream};
-    if (p->options.method == TRINE_PRECOND_TRIDIAG)
-        return trine_gtsv(ctx, t, q->B.rows, q->B.cols, &o, f->a, f->b, f->c, q->B.data, q->B.ld, q->X.data, q->X.ld,
-                          scratch.solve, scratch.solve_bytes, &exec);
-    if (q->from) TRY(trine_vectors_permute(ctx, t, q->from, NULL, 0, &q->B, &middle, call->stream));
-    TRY(trine_gtsv(ctx, t, middle.rows, middle.cols, &o, f->a, f->b, f->c, middle.data, middle.ld, middle.data,
-                   middle.ld, scratch.solve, scratch.solve_bytes, &exec));
-    if (q->adds) TRY(vectors_scatter_add(ctx, t, q->to, &middle, &q->X, call->stream));
-    else if (q->to) TRY(trine_vectors_permute(ctx, t, q->to, NULL, 1, &middle, &q->X, call->stream));
-done:
-    return status;
+    const gtsv_places places = {q->from, q->to, q->adds};
+    return gtsv_permuted(p->base.ctx, p->base.dtype, q->B.rows, q->B.cols, call->op, f->a, f->b, f->c, q->B.data,
+                         q->B.ld, q->X.data, q->X.ld, &places, scratch.solve, scratch.solve_bytes, call->stream);
 }
 
 static trine_status run_pass(trine_precond p, const struct precond_call *call, const struct pass *q)

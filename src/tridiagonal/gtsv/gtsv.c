@@ -1,4 +1,5 @@
 /* trine_gtsv: the arguments, then the device. */
+#include "tridiagonal/gtsv/permuted.h"
 #include "tridiagonal/gtsv/zero_tiles.h"
 #include "tridiagonal/info/info.h"
 #include "tridiagonal/common/parts.h"
@@ -47,9 +48,11 @@ trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int
     return prepare(t, n, rpts_part_size(nrhs), options, &o, &plan, bytes);
 }
 
-/** At most RPTS_MOST_COLUMNS right-hand sides. info: of the call that this is a part of, or NULL. */
+/** At most RPTS_MOST_COLUMNS right-hand sides, of which there are marks, or which have places, or neither. info: of
+ *  the call that this is a part of, or NULL. */
 static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                          const struct gtsv_device_call *call, const int32_t *marks, size_t work_bytes, info_call *info)
+                          const struct gtsv_device_call *call, const int32_t *marks, const gtsv_places *places,
+                          size_t work_bytes, info_call *info)
 {
     rpts_options o;
     rpts_plan plan;
@@ -62,8 +65,9 @@ static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gt
     REQUIRE((uintptr_t)call->work % 16 == 0, "work does not start on 16 bytes");
     TRY(info_before(info, nrhs, call->D, call->ldd));
     if (n && nrhs)
-        TRY(marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks)
-                  : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
+        TRY(marks    ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks)
+            : places ? TRINE_CUDA_TABLE(&gtsv_permuted_cuda)->solve(&o, &plan, call, places)
+                     : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
     TRY(info_after(info, nrhs, call->X, call->ldx));
 done:
     return status;
@@ -83,10 +87,30 @@ trine_status gtsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, asked));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, NULL, work_bytes, asked));
     }
     TRY(info_end(asked));
 done:
+    return status;
+}
+
+trine_status gtsv_permuted(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, trine_transpose op, const void *a,
+                           const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                           const gtsv_places *places, void *work, size_t work_bytes, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_gtsv_options options = {.op = op};
+    struct gtsv_device_call call = {
+        .stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
+    int device;
+    trine_device_enter(ctx, &device);
+    for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
+        const int64_t first = rpts_part(nrhs, part);
+        call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, &options, &call, NULL, places, work_bytes, NULL));
+    }
+done:
+    trine_device_leave(ctx, device);
     return status;
 }
 
@@ -100,7 +124,7 @@ trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, 
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = call.X = (void *)(uintptr_t)rpts_column(t, X, n, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, NULL));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, NULL, work_bytes, NULL));
     }
 done:
     return status;
@@ -112,5 +136,5 @@ trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrh
 {
     const struct gtsv_device_call call = {
         .stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
-    return solve(t, n, nrhs, options, &call, marks, work_bytes, NULL);
+    return solve(t, n, nrhs, options, &call, marks, NULL, work_bytes, NULL);
 }

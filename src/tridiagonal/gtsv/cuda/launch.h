@@ -14,5 +14,9 @@ template <typename T> gtsv_tile tiled_tile(int64_t nrhs);
 template <typename T> bool takes_guess(const gtsv_call<T> &call);
 /** A cyclic system has two rows or more. TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */
 template <typename T> trine_status solve_tiled(const gtsv_call<T> &call);
+/** The same with permuted rows. */
+template <typename T> trine_status solve_permuted(const gtsv_call<T, true> &call);
+/** The system of tiles' rows behind either, whose limits are those of its stream. */
+template <typename T> trine_status solve_coarse(const gtsv_call<T> &call);
 
 #endif

@@ -1,0 +1,36 @@
+/* trine_gtsv on a GPU with vectors whose rows stand in another order: gathered where they are loaded, scattered where
+ * they are stored. */
+#ifndef TRINE_TRIDIAGONAL_GTSV_PERMUTED_H
+#define TRINE_TRIDIAGONAL_GTSV_PERMUTED_H
+
+#include "tridiagonal/common/hierarchy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Row i of the system is row from[i] of D, and its unknown row to[i] of X; NULL: row i. Permutations in device memory,
+ *  on 16 bytes. */
+typedef struct {
+    const int32_t *from, *to;
+    bool adds; /* X := X + the solution; `to` is not NULL then */
+} gtsv_places;
+
+/** As trine_gtsv on a GPU, with no options but op. X may be D if from is `to` and nothing is added, else they do not
+ *  overlap. Of systems that are solved on the chip or in two passes the same bits as with vectors that are permuted
+ *  before and after. */
+trine_status gtsv_permuted(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, trine_transpose op, const void *a,
+                           const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                           const gtsv_places *places, void *work, size_t work_bytes, void *stream);
+
+struct gtsv_permuted_backend {
+    /** As that of gtsv_backend. */
+    trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
+                          const gtsv_places *places);
+};
+extern const struct gtsv_permuted_backend gtsv_permuted_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
