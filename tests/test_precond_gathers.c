@@ -65,7 +65,7 @@ static void *solve_apart(trine_context ctx, trine_precond p, trine_dtype t, trin
 {
     const size_t size = trine_dtype_size(t), vector = (size_t)n * size, block = vector * (size_t)columns;
     const trine_gtsv_options options = {.op = op};
-    void *bands = malloc(3 * vector), *X = malloc(block), *work;
+    void *bands = malloc(3 * vector), *X = malloc(block);
     char *a = bands, *b = a + vector, *c = b + vector;
     int32_t *order = malloc((size_t)n * sizeof *order);
     size_t bytes;
@@ -76,13 +76,13 @@ static void *solve_apart(trine_context ctx, trine_precond p, trine_dtype t, trin
     const trine_dense D = {given, n, columns, n, TRINE_COLMAJOR}, Y = {middle, n, columns, n, TRINE_COLMAJOR};
     OK(trine_vectors_permute(ctx, t, places, NULL, 0, &D, &Y, NULL));
     OK(trine_gtsv_work_size(ctx, t, n, columns, &options, &bytes));
-    OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+    void *room = calloc(1, bytes + 1), *work = test_to_device(ctx, room, bytes);
     OK(trine_gtsv(ctx, t, n, columns, &options, da, db, dc, middle, n, middle, n, work, bytes, NULL));
     OK(trine_vectors_permute(ctx, t, places, NULL, 1, &Y, &D, NULL));
     test_from_device(ctx, X, given, block);
     test_release(ctx, da), test_release(ctx, db), test_release(ctx, dc), test_release(ctx, places);
     test_release(ctx, given), test_release(ctx, middle), test_release(ctx, work);
-    free(bands), free(order);
+    free(bands), free(order), free(room);
     return X;
 }
 
