@@ -24,9 +24,6 @@ template <typename T, bool PERMUTED = false> struct columns_of {
     __device__ int64_t place(int64_t i) const { return i; }
     __device__ void put(int64_t i, int64_t k, T x) const { data[k * ld + i] = x; }
 };
-/** Is what is put there added to what is there? */
-template <typename T> __device__ inline bool is_added(const columns_of<T> &) { return false; }
-template <typename T> __device__ inline columns_of<const T> as_given(const columns_of<T> &X) { return {X.data, X.ld}; }
 /** Right-hand sides: D, or, where guess.data is not NULL, D - op(A) guess, computed as rows are read; what is stored
  *  is the guess plus the solution then. The guess is not changed. */
 template <typename T, bool PERMUTED = false> struct given_columns : columns_of<const T, PERMUTED> {

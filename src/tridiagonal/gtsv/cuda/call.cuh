@@ -32,8 +32,8 @@ struct stream_limits : gpu_limits { bool in_part; };
  *  (thesis/staged.h); in one block (single_block.h). */
 enum gtsv_route { ROUTE_TILES, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS, ROUTE_STAGES, ROUTE_SINGLE_BLOCK };
 
-/** How and where a solve is launched. */
-template <typename T> struct gtsv_launch {
+/** A solve to be launched. */
+template <typename T, bool PERMUTED = false> struct gtsv_call : gtsv_solve<T, PERMUTED> {
     gtsv_route route;
     T *work; /* tiled_elements of them, by stages plan->elements; none for a single block */
     gpuStream_t stream;
@@ -46,8 +46,6 @@ template <typename T> struct gtsv_launch {
     const rpts_options *options;
     const rpts_plan *plan;
 };
-/** A solve to be launched. */
-template <typename T, bool PERMUTED = false> struct gtsv_call : gtsv_solve<T, PERMUTED>, gtsv_launch<T> {};
 
 /** What must lie on 16 bytes beside the bands where rows are moved so. next: from the bands of a system to those of the
  *  next one. */

@@ -108,14 +108,14 @@ template <typename T, int NR> struct handed_row {
 };
 
 /** Where the first, or last, row of tile `number` is handed out. */
-template <typename T, int NR, bool P> __device__ __forceinline__ T *handed_at(const two_pass<T, P> &s, int64_t number,
-                                                                              int64_t first, bool last)
+template <typename T, int NR> __device__ __forceinline__ T *handed_at(const two_pass<T> &s, int64_t number,
+                                                                      int64_t first, bool last)
 {
     return s.handed + (first / NR * s.tiles + number) * HANDED<NR> + (last ? HANDED_ROW<NR> : 0);
 }
 
-template <typename T, int NR, bool P> __device__ __forceinline__ void
-hand_out(const two_pass<T, P> &s, int64_t number, int64_t first, const rows_of<T, NR> &rows)
+template <typename T, int NR> __device__ __forceinline__ void hand_out(const two_pass<T> &s, int64_t number,
+                                                                       int64_t first, const rows_of<T, NR> &rows)
 {
     if (threadIdx.x >= 2) return;
     handed_row<T, NR> handed;
@@ -126,8 +126,8 @@ hand_out(const two_pass<T, P> &s, int64_t number, int64_t first, const rows_of<T
 /** Lanes 0 .. 3 get the rows that meet at the interfaces of tiles number - 2 .. number + 2: the last row of the tile
  *  before the interface, the first one of that behind it, of the identity where there is no such tile. `rows` are
  *  those of the tile itself, or NULL if they are to be collected too. False if they do not come. */
-template <typename T, int NR, bool P>
-__device__ __forceinline__ bool collect_rows(const two_pass<T, P> &s, int64_t number, int64_t first,
+template <typename T, int NR>
+__device__ __forceinline__ bool collect_rows(const two_pass<T> &s, int64_t number, int64_t first,
                                              const rows_of<T, NR> *rows, row_of<T, NR> &before, row_of<T, NR> &behind)
 {
     const int lane = threadIdx.x % WARP;
@@ -159,12 +159,8 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR + 2> with_
     return s;
 }
 
-/** Is X stored over D, or (permuted_rows.cuh) added to what is there? A tile that has been stored is then corrected,
- *  not stored again. */
-template <typename T, bool P> __device__ __forceinline__ bool is_in_place(const two_pass<T, P> &s)
-{
-    return s.X.data == s.D.data || is_added(s.X);
-}
+/** Is X stored over D? */
+template <typename T> __device__ __forceinline__ bool is_in_place(const two_pass<T> &s) { return s.X.data == s.D.data; }
 
 /** The certificate for one unknown; low, high: L~ and H~; spikes count `times` their size. */
 template <typename T, int NR> __device__ __forceinline__ bool is_certain(const T (&u)[NR + 2], const T (&low)[NR],
@@ -184,16 +180,16 @@ template <typename T, int NR> __device__ __forceinline__ bool is_certain(const T
 }
 
 /** What meets at the lane's interface: u~ and the spikes. */
-template <typename T, int NR, bool P> __device__ __forceinline__ known_of<T, NR + 2>
-close_interface(const two_pass<T, P> &s, const row_of<T, NR> &before, const row_of<T, NR> &behind)
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR + 2>
+close_interface(const two_pass<T> &s, const row_of<T, NR> &before, const row_of<T, NR> &behind)
 {
     return close_system(s.p, rows_of<T, NR + 2>{with_spikes(before, T{} - before.lower, T{}),
                                                 with_spikes(behind, T{}, T{} - behind.upper)});
 }
 
 /** The unknowns at the ends of the tile and of its neighbours; false if they are not certain. */
-template <typename T, int NR, bool P> __device__ __forceinline__ bool
-know_ends(const two_pass<T, P> &s, int64_t number, int64_t first, const rows_of<T, NR> &rows, known_of<T, NR> &known)
+template <typename T, int NR> __device__ __forceinline__ bool
+know_ends(const two_pass<T> &s, int64_t number, int64_t first, const rows_of<T, NR> &rows, known_of<T, NR> &known)
 {
     const int lane = threadIdx.x % WARP;
     row_of<T, NR> before, behind;
@@ -214,16 +210,16 @@ know_ends(const two_pass<T, P> &s, int64_t number, int64_t first, const rows_of<
 }
 
 /** The ends from which a tile has been solved; missing if it has not been. */
-template <typename T, int NR, bool P> __device__ __forceinline__ known_of<T, NR> &used_at(const two_pass<T, P> &s,
-                                                                                          int64_t number, int64_t first)
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> &used_at(const two_pass<T> &s, int64_t number,
+                                                                                  int64_t first)
 {
     return ((known_of<T, NR> *)s.used)[first / NR * s.tiles + number];
 }
 
 /** The certificates of tiles number - 1, number and number + 1 (bits 0, 1, 2) with the exact L and H in place of L~
  *  and H~; of tiles that have not been solved they do not hold, of tiles outside the system they do. */
-template <typename T, int NR, bool P> __device__ __forceinline__ unsigned
-judge_tiles(const two_pass<T, P> &s, int64_t number, int64_t first, int count)
+template <typename T, int NR> __device__ __forceinline__ unsigned judge_tiles(const two_pass<T> &s, int64_t number,
+                                                                              int64_t first, int count)
 {
     const int lane = threadIdx.x % WARP;
     const int64_t interface = number - 1 + lane;
@@ -257,15 +253,13 @@ __device__ __forceinline__ void prefetch(const void *global, int bytes)
 #endif
 }
 /** Tile `number`, a lane an array. It is a matter of time only: the ends of the system are left out. */
-template <typename T, int NR, int M, bool P> __device__ __forceinline__ void
-prefetch_tile(const two_pass<T, P> &s, int64_t number, int64_t first, int count)
+template <typename T, int NR, int M> __device__ __forceinline__ void prefetch_tile(const two_pass<T> &s, int64_t number,
+                                                                                   int64_t first, int count)
 {
     constexpr int ROWS = tile<T, NR, M>::ROWS;
     const int lane = threadIdx.x % WARP;
     const int64_t row = number * ROWS;
     if (row == 0 || row + ROWS >= s.A.n || lane >= 3 + count) return;
-    if constexpr (P) /* of right-hand sides their places, once */
-        if (lane >= 3 && s.D.at) return lane == 3 ? prefetch(s.D.at + row, ROWS * (int)sizeof(int32_t)) : (void)0;
     const T *from = lane == 0   ? s.A.lower + s.A.lower_shift
                     : lane == 1 ? s.A.diag
                     : lane == 2 ? s.A.upper + s.A.upper_shift
@@ -287,8 +281,8 @@ constexpr int MOST_SAMPLES = 32;
 
 /** Bytes of all ones, in 16-byte vectors: no row is there yet, no tile is solved or looked at, the fallback flag is
  *  not raised. While the next kernel is on its way, its first tiles are brought into the cache. */
-template <typename T, int NR, int M, bool P> __global__ void clear_rows(const __grid_constant__ two_pass<T, P> s,
-                                                                        int64_t vectors, int4 *data)
+template <typename T, int NR, int M> __global__ void clear_rows(const __grid_constant__ two_pass<T> s, int64_t vectors,
+                                                                int4 *data)
 {
     const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
     let_follower_start();
@@ -299,7 +293,7 @@ template <typename T, int NR, int M, bool P> __global__ void clear_rows(const __
 
 /** Is it worth while to try one pass? Not if more than an eighth of the samples say no. The answer is the same
  *  whoever asks, so that a system comes out the same each time. */
-template <typename T, bool P> __device__ __forceinline__ bool is_worth_trying(const two_pass<T, P> &s)
+template <typename T> __device__ __forceinline__ bool is_worth_trying(const two_pass<T> &s)
 {
     const int lane = threadIdx.x % WARP;
     int32_t failed = 0;
@@ -309,8 +303,7 @@ template <typename T, bool P> __device__ __forceinline__ bool is_worth_trying(co
 }
 
 /** Does the tile start together with the samples? */
-template <typename T, bool P> __device__ __forceinline__ bool is_eager(const two_pass<T, P> &s, int64_t number,
-                                                                       int64_t first)
+template <typename T> __device__ __forceinline__ bool is_eager(const two_pass<T> &s, int64_t number, int64_t first)
 {
     return number < s.eager && first == 0;
 }
@@ -321,16 +314,16 @@ __device__ __forceinline__ void raise_fallback(int32_t *fallback)
 }
 
 /** A tile that reduce_tile has lost to the coarse system and to its neighbours. */
-template <typename T, int NR, int M, bool P> __device__ __noinline__ void
-reduce_lost(const two_pass<T, P> &s, int64_t number, int64_t first, int count)
+template <typename T, int NR, int M> __device__ __noinline__ void reduce_lost(const two_pass<T> &s, int64_t number,
+                                                                              int64_t first, int count)
 {
     hand_out(s, number, first,
              keep_carefully(s, number, first, count,
                             reduce_carefully<T, NR>(s.A, s.D, rows_of_lane<T, NR, M>(s, number, first, count))));
 }
 /** One pass for a tile that eliminate_tile has lost. */
-template <typename T, int NR, int M, bool P> __device__ __noinline__ void
-solve_lost(const two_pass<T, P> &s, const tile<T, NR, M> t, int64_t number, int64_t first, substitution_of<T, NR> back)
+template <typename T, int NR, int M> __device__ __noinline__ void
+solve_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number, int64_t first, substitution_of<T, NR> back)
 {
     const int count = s.columns_from(first, NR);
     const lane_range<T> range = rows_of_lane<T, NR, M>(s, number, first, count);
@@ -349,8 +342,8 @@ solve_lost(const two_pass<T, P> &s, const tile<T, NR, M> t, int64_t number, int6
 
 /** The first blocks only look at tiles all over the system, so that where it does not decay few tiles are speculated
  *  on and fail. Tiles that start together with them do not wait for what they find. */
-template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
-    solve_or_reduce_tiles(const __grid_constant__ two_pass<T, P> s)
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
+    solve_or_reduce_tiles(const __grid_constant__ two_pass<T> s)
 {
     using tile = tile<T, NR, M>;
     extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -386,9 +379,8 @@ template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(W
     find_interfaces(s.p, t, back); /* while the neighbours' rows are on their way */
     if (know_ends(s, number, first, rows, known)) { /* never beside wide rows */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
-        const tile_places<M, P> places = places_in<M>(s.X, s.A.n, row);
         substitute_tile<T, NR, M>(s, t, row, first, count, back, known);
-        store_tile(t, s.A.n, s.X, places, row, first, count);
+        store_tile(t, s.A.n, s.X, row, first, count);
     } else raise_fallback(s.fallback);
 }
 
@@ -413,8 +405,8 @@ template <typename T, int NR, int M> constexpr int FALLBACK_WARPS = (int)(227 * 
  *  own one does, it gets the exact ends where it meets a tile without; the ends where it meets the other one, which
  *  has been solved with the same, stay: they differ by rounding errors, which may be large, and would not fit
  *  together. Those of the tile's own two ends need not fit, since nothing is handed on from the one to the other. */
-template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(WARP *FALLBACK_WARPS<T, NR, M>, 1)
-    substitute_uncertified(const __grid_constant__ two_pass<T, P> s)
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *FALLBACK_WARPS<T, NR, M>, 1)
+    substitute_uncertified(const __grid_constant__ two_pass<T> s)
 {
     using tile = tile<T, NR, M>;
     extern __shared__ __align__(16) unsigned char shared_memory[];

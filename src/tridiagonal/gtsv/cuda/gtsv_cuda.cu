@@ -84,6 +84,15 @@ done:
     return status;
 }
 
+template <typename T>
+trine_status takes_permuted_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given,
+                               bool *takes, trine_gtsv_path *path)
+{
+    gtsv_call<T, true> call;
+    const trine_status status = pack<T>(o, plan, given, nullptr, &call);
+    if (!status) *takes = takes_permuted<T>(call, path) || call.route == ROUTE_SINGLE_BLOCK;
+    return status;
+}
 template <typename T> trine_status solve_permuted_of(const rpts_options *o, const rpts_plan *plan,
                                                      const struct gtsv_device_call *given, const gtsv_places *places)
 {
@@ -134,6 +143,15 @@ trine_status solve_with_marks(const rpts_options *o, const rpts_plan *plan, cons
     return run[call->t](o, plan, call, marks);
 }
 
+trine_status takes_places(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
+                          bool *takes, trine_gtsv_path *path)
+{
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *, bool *,
+                                       trine_gtsv_path *) = {
+        nullptr, takes_permuted_of<float>, takes_permuted_of<double>, takes_permuted_of<complex_of<float>>,
+        takes_permuted_of<complex_of<double>>};
+    return run[call->t](o, plan, call, takes, path);
+}
 trine_status solve_with_places(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
                                const gtsv_places *places)
 {
@@ -141,7 +159,7 @@ trine_status solve_with_places(const rpts_options *o, const rpts_plan *plan, con
                                        const gtsv_places *) = {
         nullptr, solve_permuted_of<float>, solve_permuted_of<double>, solve_permuted_of<complex_of<float>>,
         solve_permuted_of<complex_of<double>>};
-    return places->from || places->to ? run[call->t](o, plan, call, places) : solve_with_marks(o, plan, call, nullptr);
+    return run[call->t](o, plan, call, places);
 }
 
 trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
@@ -152,5 +170,5 @@ trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gt
 } // namespace
 
 extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, least_fused_rows_of, tiled_elements_of, solve};
-extern "C" const struct gtsv_permuted_backend gtsv_permuted_cuda = {solve_with_places};
+extern "C" const struct gtsv_permuted_backend gtsv_permuted_cuda = {takes_places, solve_with_places};
 extern "C" const struct gtsv_marks_backend gtsv_marks_cuda = {tile_of, solve_with_marks};

@@ -100,8 +100,8 @@ template <auto KERNEL, typename T, int NR, int M, bool P>
 trine_status launch_short_cluster(const gtsv_call<T, P> &call, int blocks, int each, int64_t next)
 {
     trine_status status = TRINE_SUCCESS;
-    const uintptr_t bands = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper,
-                    addresses = bands | addresses_of(call, next);
+    const uintptr_t addresses =
+        (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | addresses_of(call, next);
     const bool plain =
         addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
     const short_solve<T, P> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
@@ -169,10 +169,10 @@ template <typename T, int NR, bool P> bool prefers_chip(const gtsv_call<T, P> &c
            fits_grid<T, NR, LONG<T, NR>>(call);
 }
 
-template <typename T, int NR, bool P> trine_status solve_columns(const gtsv_call<T, P> &call);
+template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &call);
 
 /** One pass is tried from this many times the resident tiles on. */
-template <bool PERMUTED> constexpr int64_t MANY_TILES = 4;
+constexpr int64_t MANY_TILES = 4;
 
 /** Elements that hold the fallback flag and the ticket behind it, behind the coarse system. */
 constexpr int64_t FALLBACK_FLAG = 4;
@@ -212,11 +212,11 @@ template <typename T, int NR, int M> int64_t resident_on(const stream_limits &li
 }
 
 /** The two passes share their exact kernels with the one pass, where they run only if the fallback flag is raised. */
-template <typename T, int NR, int M, bool ONE_PASS, bool P> trine_status solve_in_passes(const gtsv_call<T, P> &call)
+template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const gtsv_call<T> &call)
 {
     using tile = tile<T, NR, M>;
-    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M, P> : reduce_tiles<T, NR, M, P>,
-                   substitute = ONE_PASS ? substitute_uncertified<T, NR, M, P> : substitute_tiles<T, NR, M, P>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>,
+                   substitute = ONE_PASS ? substitute_uncertified<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS),
                   coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
@@ -234,25 +234,23 @@ template <typename T, int NR, int M, bool ONE_PASS, bool P> trine_status solve_i
     launch second(ONE_PASS ? dim3((unsigned)(wanted < most_blocks ? wanted : most_blocks))
                            : dim3((unsigned)blocks, columns),
                   warps, warps * tile::BYTES, call.stream);
-    two_pass<T, P> solve = {call,
-                            call.work,
-                            call.work + ld,
-                            call.work + 2 * ld,
-                            call.work + 3 * ld,
-                            {call.work + 4 * ld, ld},
-                            tiles,
-                            ONE_PASS ? (int32_t *)behind : call.fallback,
-                            behind + FALLBACK_FLAG,
-                            behind + FALLBACK_FLAG + handed,
-                            (int32_t *)(behind + FALLBACK_FLAG + handed + used),
-                            call.A.cyclic ? nullptr : call.marks,
-                            samples,
-                            coarse_n,
-                            resident,
-                            (int)(resident - resident / 16)};
-    gtsv_call<T> coarse = {};
-    static_cast<gtsv_launch<T> &>(coarse) = call;
-    coarse.p = call.p, coarse.nrhs = call.nrhs;
+    two_pass<T> solve = {call,
+                         call.work,
+                         call.work + ld,
+                         call.work + 2 * ld,
+                         call.work + 3 * ld,
+                         {call.work + 4 * ld, ld},
+                         tiles,
+                         ONE_PASS ? (int32_t *)behind : call.fallback,
+                         behind + FALLBACK_FLAG,
+                         behind + FALLBACK_FLAG + handed,
+                         (int32_t *)(behind + FALLBACK_FLAG + handed + used),
+                         call.A.cyclic ? nullptr : call.marks,
+                         samples,
+                         coarse_n,
+                         resident,
+                         (int)(resident - resident / 16)};
+    gtsv_call<T> coarse = call;
     coarse.A = {coarse_n,    0,
                 0,           call.A.cyclic,
                 false,       solve.lower,
@@ -268,14 +266,13 @@ template <typename T, int NR, int M, bool ONE_PASS, bool P> trine_status solve_i
         /* which leave room for the next kernel */
         const int64_t vectors = (FALLBACK_FLAG + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16,
                       blocks = quotient(vectors, 256), most = 2 * call.limits.multiprocessors;
-        clear_rows<T, NR, M, P>
+        clear_rows<T, NR, M>
             <<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, vectors, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
     TRY(GPU((launch_kernel<reduce>(first.config, solve))));
-    if constexpr (P) TRY(solve_coarse<T>(coarse));
-    else TRY((solve_columns<T, NR>(coarse)));
+    TRY((solve_columns<T, NR>(coarse)));
     TRY(trine_gpu_prefer_shared((const void *)substitute, warps * tile::BYTES));
     second.follow(call.limits);
     TRY(GPU((launch_kernel<substitute>(second.config, solve))));
@@ -286,31 +283,29 @@ done:
 /** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once
  *  have been tried, which should be few of them. In single with two or three right-hand sides, where arithmetic for
  *  four is the bound, it loses more than it gains. */
-template <typename T, int NR, bool P> bool prefers_one_pass(const gtsv_call<T, P> &call)
+template <typename T, int NR, bool P> bool prefers_one_pass(const gtsv_call<T, P> &call, int64_t many = MANY_TILES)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
     return call.route == ROUTE_TILES && !call.fallback && worth_trying &&
-           quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES<P> * resident;
+           quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= many * resident;
 }
 
 template <typename T, int NR, bool P> bool takes_short(const gtsv_call<T, P> &call)
 {
     return call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call);
 }
-template <typename T, int NR, bool P> trine_status solve_columns(const gtsv_call<T, P> &call)
+template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &call)
 {
     if (takes_short<T, NR>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     if (call.route == ROUTE_ON_CHIP) {
-        if constexpr (!P)
-            if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call))
-                return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
+        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call))
+            return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip",
                           call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
-    if constexpr (!P || NR == 1)
-        if (prefers_chip<T, NR>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
+    if (prefers_chip<T, NR>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
     if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && !call.marks && !call.A.cyclic)
         return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
@@ -355,11 +350,6 @@ template <typename T> bool takes_guess(const gtsv_call<T> &call)
 {
     const gtsv_call<T> it = on_its_part(call);
     return call.nrhs == 1 ? takes_guess_in<T, 1>(it) : takes_guess_in<T, tuned<T>::COLUMNS>(it);
-}
-
-template <typename T> trine_status solve_coarse(const gtsv_call<T> &call)
-{
-    return call.nrhs == 1 ? solve_columns<T, 1>(call) : solve_columns<T, tuned<T>::COLUMNS>(call);
 }
 
 template <typename T> trine_status solve_tiled(const gtsv_call<T> &call)

@@ -4,4 +4,3 @@ template int64_t tiled_elements<complex_of<float>>(int64_t, int64_t, bool);
 template gtsv_tile tiled_tile<complex_of<float>>(int64_t);
 template bool takes_guess<complex_of<float>>(const gtsv_call<complex_of<float>> &);
 template trine_status solve_tiled<complex_of<float>>(const gtsv_call<complex_of<float>> &);
-template trine_status solve_coarse<complex_of<float>>(const gtsv_call<complex_of<float>> &);

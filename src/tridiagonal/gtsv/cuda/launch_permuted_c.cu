@@ -1,4 +1,4 @@
 #include "tridiagonal/gtsv/cuda/launch_permuted.cuh"
 
-extern template trine_status solve_coarse<complex_of<float>>(const gtsv_call<complex_of<float>> &);
+template bool takes_permuted<complex_of<float>>(const gtsv_call<complex_of<float>, true> &, trine_gtsv_path *);
 template trine_status solve_permuted<complex_of<float>>(const gtsv_call<complex_of<float>, true> &);

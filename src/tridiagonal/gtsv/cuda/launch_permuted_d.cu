@@ -1,4 +1,4 @@
 #include "tridiagonal/gtsv/cuda/launch_permuted.cuh"
 
-extern template trine_status solve_coarse<double>(const gtsv_call<double> &);
+template bool takes_permuted<double>(const gtsv_call<double, true> &, trine_gtsv_path *);
 template trine_status solve_permuted<double>(const gtsv_call<double, true> &);

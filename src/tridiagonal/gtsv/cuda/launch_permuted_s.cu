@@ -1,4 +1,4 @@
 #include "tridiagonal/gtsv/cuda/launch_permuted.cuh"
 
-extern template trine_status solve_coarse<float>(const gtsv_call<float> &);
+template bool takes_permuted<float>(const gtsv_call<float, true> &, trine_gtsv_path *);
 template trine_status solve_permuted<float>(const gtsv_call<float, true> &);

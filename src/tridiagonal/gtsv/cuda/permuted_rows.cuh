@@ -1,5 +1,5 @@
 /* Vectors whose rows stand in another order than those of the system: gathered where a kernel loads them, scattered
- * where it stores them. The kernels are the same; what they do otherwise is here. */
+ * where it stores them. The kernels that keep a system on the chip are the same; what they do otherwise is here. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_PERMUTED_ROWS_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_PERMUTED_ROWS_CUH
 
@@ -19,29 +19,24 @@ template <typename T> struct columns_of<T, true> {
     }
     __device__ void put(int64_t i, int64_t k, T x) const { put_there(place(i), k, x); }
 };
-template <typename T> __device__ inline bool is_added(const columns_of<T, true> &X) { return X.adds; }
-template <typename T> __device__ inline columns_of<const T, true> as_given(const columns_of<T, true> &X)
+
+/** Places are read 16 bytes at a time. */
+template <typename T> inline uintptr_t addresses_of(const gtsv_call<T, true> &call, int64_t)
 {
-    return {X.data, X.ld, X.at, false};
+    return (uintptr_t)call.D.at | (uintptr_t)call.X.at;
 }
 
-/** The places of the rows of a tile of which the lane moves every 32nd; -1: there is none. */
-template <int M> struct tile_places<M, true> { int32_t at[M]; };
-template <int M> __device__ __forceinline__ tile_places<M, true> read_places(const int32_t *at, int64_t n, int64_t row)
+/** Where the rows of a tile stand of which the lane moves every 32nd; -1: there is none. */
+template <int M> struct tile_places { int32_t at[M]; };
+template <int M>
+__device__ __forceinline__ tile_places<M> read_places(const int32_t *at, int64_t n, int64_t row)
 {
-    tile_places<M, true> places;
-    const int lane = threadIdx.x % WARP;
-    const int64_t left = n - row;
-    at += row;
+    tile_places<M> places;
 #pragma unroll
-    for (int j = 0; j < M; j++) places.at[j] = j * WARP + lane < left ? at[j * WARP + lane] : -1;
-    return places;
-}
-template <int M, typename T> __device__ __forceinline__ tile_places<M, true> places_in(const columns_of<T, true> &X,
-                                                                                       int64_t n, int64_t row)
-{
-    tile_places<M, true> places = {};
-    if (X.at) places = read_places<M>(X.at, n, row);
+    for (int j = 0; j < M; j++) {
+        const int64_t i = row + j * WARP + threadIdx.x % WARP;
+        places.at[j] = i >= n ? -1 : at ? at[i] : (int32_t)i;
+    }
     return places;
 }
 
@@ -54,51 +49,35 @@ template <typename T> __device__ __forceinline__ void copy_number(T *shared, con
         copy_async<BYTES>((char *)shared + part * BYTES, (const char *)global + part * BYTES);
 }
 
-template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A,
-                                                                      columns_of<const T, true> D, int64_t row,
-                                                                      int64_t first, int count)
+template <typename T, int NR, int M>
+__device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T, true> D,
+                                 int64_t row, int64_t first, int count)
 {
-    using tile = tile<T, NR, M>;
-    if (!D.at) return load_tile(t, A, columns_of<const T>{D.data, D.ld}, row, first, count);
-    const tile_places<M, true> places = read_places<M>(D.at, A.n, row); /* on their way together with the bands */
+    const tile_places<M> places = read_places<M>(D.at, A.n, row); /* on their way together with the bands */
     load_bands(t, A, row, is_plain(t, A, row));
 #pragma unroll
     for (int k = 0; k < NR; k++) {
         const T *rhs = D.data + (first + k) * D.ld;
-        T *to = t.array(3 + k);
 #pragma unroll
         for (int j = 0; j < M; j++) {
-            const int slot = tile::slot(j * WARP + threadIdx.x % WARP);
-            if (k < count && places.at[j] >= 0) copy_number(to + slot, rhs + places.at[j]);
-            else to[slot] = T{};
+            T *to = t.array(3 + k) + t.slot(j * WARP + threadIdx.x % WARP);
+            if (k < count && places.at[j] >= 0) copy_number(to, rhs + places.at[j]);
+            else *to = T{};
         }
     }
 }
 
-template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n,
-                                                                       columns_of<T, true> X,
-                                                                       const tile_places<M, true> &places, int64_t row,
-                                                                       int64_t first, int count)
+template <typename T, int NR, int M>
+__device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T, true> X, int64_t row, int64_t first,
+                                  int count)
 {
-    using tile = tile<T, NR, M>;
-    if (!X.at) return store_tile(t, n, columns_of<T>{X.data, X.ld}, row, first, count);
+    const tile_places<M> places = read_places<M>(X.at, n, row);
     __syncwarp();
     for (int k = 0; k < count; k++)
 #pragma unroll
         for (int j = 0; j < M; j++)
             if (places.at[j] >= 0)
-                X.put_there(places.at[j], first + k, t.array(3 + k)[tile::slot(j * WARP + threadIdx.x % WARP)]);
-}
-template <typename T, int NR, int M> __device__ inline void
-store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T, true> X, int64_t row, int64_t first, int count)
-{
-    store_tile(t, n, X, places_in<M>(X, n, row), row, first, count);
-}
-
-/** Places are read 16 bytes at a time. */
-template <typename T> inline uintptr_t addresses_of(const gtsv_call<T, true> &call, int64_t)
-{
-    return (uintptr_t)call.D.at | (uintptr_t)call.X.at;
+                X.put_there(places.at[j], first + k, t.array(3 + k)[t.slot(j * WARP + threadIdx.x % WARP)]);
 }
 
 #endif

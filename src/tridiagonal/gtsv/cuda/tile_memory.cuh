@@ -194,33 +194,17 @@ store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int
     }
 }
 
-/** What is to be known of the places of a tile's rows before they are stored: of vectors in order, nothing. */
-template <int M, bool PERMUTED> struct tile_places {};
-template <int M, typename T> __device__ __forceinline__ tile_places<M, false> places_in(const columns_of<T> &, int64_t,
-                                                                                        int64_t)
-{
-    return {};
-}
-template <typename T, int NR, int M> __device__ __forceinline__ void store_tile(const tile<T, NR, M> &t, int64_t n,
-                                                                                columns_of<T> X,
-                                                                                const tile_places<M, false> &,
-                                                                                int64_t row, int64_t first, int count)
-{
-    store_tile(t, n, X, row, first, count);
-}
-
 /** X := to + the solution in the tile; X may be `to`. */
-template <typename T, int NR, int M, bool P> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n,
-                                                                             columns_of<const T, P> to,
-                                                                             columns_of<T, P> X, int64_t row,
-                                                                             int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n,
+                                                                     columns_of<const T> to, columns_of<T> X,
+                                                                     int64_t row, int64_t first, int count)
 {
     __syncwarp();
     for (int k = 0; k < count; k++) {
-        const T *before = to.data + (first + k) * to.ld;
-        T *global = X.data + (first + k) * X.ld;
+        const T *before = to.data + (first + k) * to.ld + row;
+        T *global = X.data + (first + k) * X.ld + row;
         for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP)
-            global[X.place(row + r)] = before[to.place(row + r)] + t.array(3 + k)[t.slot(r)];
+            global[r] = before[r] + t.array(3 + k)[t.slot(r)];
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "tridiagonal/gtsv/cuda/warp_tile.cuh"
 
-template <typename T, bool PERMUTED = false> struct two_pass : gtsv_solve<T, PERMUTED> {
+template <typename T> struct two_pass : gtsv_solve<T> {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     T *extra;                /* their fourth coefficients */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
@@ -27,14 +27,14 @@ template <typename T, bool PERMUTED = false> struct two_pass : gtsv_solve<T, PER
                                 is eliminated */
 };
 
-template <typename T, bool P> __device__ __forceinline__ bool is_zero(const two_pass<T, P> &s, int64_t number)
+template <typename T> __device__ __forceinline__ bool is_zero(const two_pass<T> &s, int64_t number)
 {
     return s.marks && s.marks[blockIdx.y * s.tiles + number] == 0;
 }
 
 /** Rows of tile `number` to the coarse system. */
-template <typename T, int NR, bool P> __device__ __forceinline__ void
-keep_rows(const two_pass<T, P> &s, int64_t number, int64_t first, int count, const rows_of<T, NR> &rows)
+template <typename T, int NR> __device__ __forceinline__ void
+keep_rows(const two_pass<T> &s, int64_t number, int64_t first, int count, const rows_of<T, NR> &rows)
 {
     const int64_t i = 2 * number;
     if (threadIdx.x < 2) {
@@ -49,22 +49,21 @@ keep_rows(const two_pass<T, P> &s, int64_t number, int64_t first, int count, con
 }
 
 /** The lane's rows of tile `number`; right-hand sides first .. first + count - 1. */
-template <typename T, int NR, int M, bool P> __device__ inline lane_range<T>
-rows_of_lane(const two_pass<T, P> &s, int64_t number, int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline lane_range<T> rows_of_lane(const two_pass<T> &s, int64_t number,
+                                                                                  int64_t first, int count)
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
     return {row + (int64_t)(threadIdx.x % WARP) * M, lane_rows<T, NR, M>(s.A.n, row), first, count};
 }
 /** Has the tile rows with a fourth coefficient? */
-template <typename T, int NR, int M, bool P> __device__ __forceinline__ bool is_tile_wide(const two_pass<T, P> &s,
-                                                                                          int64_t number)
+template <typename T, int NR, int M> __device__ __forceinline__ bool is_tile_wide(const two_pass<T> &s, int64_t number)
 {
     return s.A.wide_rows > 0 &&
            has_wide_rows(s.A, number * tile<T, NR, M>::ROWS + (int64_t)(threadIdx.x % WARP) * M, M);
 }
 /** keep_rows for a tile of which u is left. What the tile's neighbours get to see of it. */
-template <typename T, int NR, bool P> __device__ __noinline__ rows_of<T, NR>
-keep_carefully(const two_pass<T, P> &s, int64_t number, int64_t first, int count, wide_union<T, NR> u)
+template <typename T, int NR> __device__ __noinline__ rows_of<T, NR>
+keep_carefully(const two_pass<T> &s, int64_t number, int64_t first, int count, wide_union<T, NR> u)
 {
     const bool fits = fit_tridiagonal(u);
     const rows_of<T, NR> rows = tridiagonal_rows(u, fits);
@@ -75,8 +74,7 @@ keep_carefully(const two_pass<T, P> &s, int64_t number, int64_t first, int count
 }
 
 /** The rows behind the tiles of a cyclic system to the coarse system, and their solution from there. */
-template <typename T, int NR, int M, bool P> __device__ inline void keep_rest(const two_pass<T, P> &s, int64_t first,
-                                                                              int count)
+template <typename T, int NR, int M> __device__ inline void keep_rest(const two_pass<T> &s, int64_t first, int count)
 {
     const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP) {
@@ -86,7 +84,7 @@ template <typename T, int NR, int M, bool P> __device__ inline void keep_rest(co
             row_of<T, 2> own = {lower_of(s.A, row + i),
                                 diag_of(s.A, row + i),
                                 upper_of(s.A, row + i),
-                                {s.D.data[(first + k) * s.D.ld + s.D.place(row + i)], extra}};
+                                {s.D.data[(first + k) * s.D.ld + row + i], extra}};
             const int largest = max(largest_logarithm(own), logarithm(extra));
             normalize(own, largest, largest);
             if (first + k == 0)
@@ -95,13 +93,12 @@ template <typename T, int NR, int M, bool P> __device__ inline void keep_rest(co
         }
     }
 }
-template <typename T, int NR, int M, bool P> __device__ inline void copy_rest(const two_pass<T, P> &s, int64_t first,
-                                                                              int count)
+template <typename T, int NR, int M> __device__ inline void copy_rest(const two_pass<T> &s, int64_t first, int count)
 {
     const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP)
         for (int k = 0; k < count; k++)
-            s.X.put(row + i, first + k, s.coarse.data[(first + k) * s.coarse.ld + 2 * s.tiles + i]);
+            s.X.data[(first + k) * s.X.ld + row + i] = s.coarse.data[(first + k) * s.coarse.ld + 2 * s.tiles + i];
 }
 
 /** Blocks that fit on a multiprocessor: registers are given out accordingly. */
@@ -110,8 +107,8 @@ template <typename T, int NR, int M> constexpr int resident_tiles()
     return (int)(227 * 1024 / (tile<T, NR, M>::BYTES + 1024));
 }
 
-template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
-    reduce_tiles(const __grid_constant__ two_pass<T, P> s)
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
+    reduce_tiles(const __grid_constant__ two_pass<T> s)
 {
     using tile = tile<T, NR, M>;
     extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -139,8 +136,8 @@ template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(W
 }
 
 /** The unknowns at the ends of tile `number` and of its neighbours. */
-template <typename T, int NR, bool P> __device__ __forceinline__ known_of<T, NR>
-known_ends(const two_pass<T, P> &s, int64_t number, int64_t first, int count)
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR>
+known_ends(const two_pass<T> &s, int64_t number, int64_t first, int count)
 {
     known_of<T, NR> known;
     const int64_t i = 2 * number;
@@ -175,8 +172,8 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
 }
 
 /** substitute_one for a tile that eliminate_tile has lost, or has found to be wide. */
-template <typename T, int NR, int M, bool P, typename Adjust>
-__device__ __noinline__ void substitute_lost(const two_pass<T, P> &s, const tile<T, NR, M> t, int64_t number,
+template <typename T, int NR, int M, typename Adjust>
+__device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number,
                                              int64_t first, bool correct, bool wide, substitution_of<T, NR> back,
                                              Adjust adjust)
 {
@@ -189,14 +186,14 @@ __device__ __noinline__ void substitute_lost(const two_pass<T, P> &s, const tile
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
     substitute_tile_carefully<T, NR, M>(s, t, range, back, known, kept);
-    if (correct) add_tile(t, s.A.n, as_given(s.X), s.X, row, first, count);
+    if (correct) add_tile(t, s.A.n, {s.X.data, s.X.ld}, s.X, row, first, count);
     else store_tile(t, s.A.n, s.X, row, first, count);
 }
 /** The tile `number`, from the ends of tiles, as `adjust` changes them; right-hand sides from `first` on. `correct`:
  *  X, which is D, holds a solution with other ends; the homogeneous equations' one with the differences for ends is
  *  added to it. */
-template <typename T, int NR, int M, bool P, typename Adjust>
-__device__ __forceinline__ void substitute_one(const two_pass<T, P> &s, const tile<T, NR, M> &t, int64_t number,
+template <typename T, int NR, int M, typename Adjust>
+__device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number,
                                                int64_t first, bool correct, const Adjust &adjust)
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
@@ -218,15 +215,14 @@ __device__ __forceinline__ void substitute_one(const two_pass<T, P> &s, const ti
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
-    const tile_places<M, P> places = places_in<M>(s.X, s.A.n, row);
     substitute_tile<T, NR, M>(s, t, row, first, correct ? 0 : count, back, known);
-    if (correct) add_tile(t, s.A.n, as_given(s.X), s.X, row, first, count);
-    else store_tile(t, s.A.n, s.X, places, row, first, count);
+    if (correct) add_tile(t, s.A.n, {s.X.data, s.X.ld}, s.X, row, first, count);
+    else store_tile(t, s.A.n, s.X, row, first, count);
 }
 
 /** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
-template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
-    substitute_tiles(const __grid_constant__ two_pass<T, P> s)
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>()))
+    substitute_tiles(const __grid_constant__ two_pass<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int64_t number = gridDim.x - 1 - (int64_t)blockIdx.x;
