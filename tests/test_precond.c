@@ -853,7 +853,7 @@ static void assert_choice(const small *s, trine_precond_method method)
     trine_precond_destroy(&p);
 }
 
-/** Rows with `reach` neighbours on either side, the first one with entries in all columns: ILUT, if few of a row count. */
+/** Rows with `reach` neighbours on either side, and one with entries in all columns: ILUT, if few of a row count. */
 static void test_choice_with_a_long_row(void **state)
 {
     enum { N = 200, MOST = 12 };
