@@ -4,29 +4,32 @@
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TEMPLATE "spmv_host.inc"
 #include "core/each_dtype.h"
 
 /* --------------------------------------------------------------- semirings */
 
-trine_semiring_source spmv_host_semiring(trine_dtype dtype, bool by_segments)
+trine_semiring_source spmv_host_semiring(trine_dtype dtype, const char *form)
 {
     static const struct {
         const char *type;
         __typeof__(&entry_multiply_d) multiply;
         __typeof__(&entry_add_d) add;
         __typeof__(&segment_reduce_d) reduce;
-    } of[] = {[TRINE_S] = {"float", entry_multiply_s, entry_add_s, segment_reduce_s},
-              [TRINE_D] = {"double", entry_multiply_d, entry_add_d, segment_reduce_d},
-              [TRINE_C] = {"float_complex", entry_multiply_c, entry_add_c, segment_reduce_c},
-              [TRINE_Z] = {"double_complex", entry_multiply_z, entry_add_z, segment_reduce_z}};
+        __typeof__(&multiply_rows_d) rows;
+    } of[] = {[TRINE_S] = {"float", entry_multiply_s, entry_add_s, segment_reduce_s, multiply_rows_s},
+              [TRINE_D] = {"double", entry_multiply_d, entry_add_d, segment_reduce_d, multiply_rows_d},
+              [TRINE_C] = {"float_complex", entry_multiply_c, entry_add_c, segment_reduce_c, multiply_rows_c},
+              [TRINE_Z] = {"double_complex", entry_multiply_z, entry_add_z, segment_reduce_z, multiply_rows_z}};
     const size_t size = trine_dtype_size(dtype);
     const trine_type type = {.name = of[dtype].type, .size = size, .align = is_complex(dtype) ? size / 2 : size};
     trine_semiring_source source = {.value = type, .vector = type, .product = type, .output = type};
     source.cpu.multiply = of[dtype].multiply;
     source.cpu.add = of[dtype].add;
-    source.cpu.reduce = by_segments ? of[dtype].reduce : NULL;
+    if (strcmp(form, "segment") == 0) source.cpu.reduce = of[dtype].reduce;
+    if (strcmp(form, "rows") == 0) source.cpu_rows = of[dtype].rows;
     return source;
 }
 

@@ -4,7 +4,7 @@
 
 #include "spmv.h"
 
-/** y := A x by one call for each entry, or by_segments one for each row. */
-trine_semiring_source spmv_host_semiring(trine_dtype dtype, bool by_segments);
+/** y := A x by one call for each entry ("entry"), each row ("segment") or many rows ("rows"). */
+trine_semiring_source spmv_host_semiring(trine_dtype dtype, const char *form);
 
 #endif

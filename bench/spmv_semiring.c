@@ -51,7 +51,7 @@ static trine_semiring_source compiled_source(trine_dtype dtype)
 static bool is_product(const char *method)
 {
     return strcmp(method, "compiled") == 0 || strcmp(method, "entry") == 0 || strcmp(method, "segment") == 0 ||
-           strcmp(method, "plus-times") == 0;
+           strcmp(method, "rows") == 0 || strcmp(method, "plus-times") == 0;
 }
 
 /** Bytes of an output: one number, or one column or two. */
@@ -65,14 +65,13 @@ static size_t output_size(const spmv_problem *p, const char *method)
 static trine_status create_semiring(solver *s)
 {
     const spmv_problem *p = s->p;
-    const bool host = p->b->device.space == TRINE_HOST, by_strings = strcmp(s->method, "compiled") == 0,
-               by_segments = strcmp(s->method, "segment") == 0;
-    if (!by_strings && !by_segments && strcmp(s->method, "entry") != 0)
+    const bool host = p->b->device.space == TRINE_HOST, by_strings = strcmp(s->method, "compiled") == 0;
+    if (!is_product(s->method) || strcmp(s->method, "plus-times") == 0)
         return trine_semiring_builtin(p->b->ctx, &s->semiring, s->method, p->dtype);
     if (by_strings == host)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "semirings are strings on a GPU, functions on a CPU");
     const trine_semiring_source source =
-        by_strings ? compiled_source(p->dtype) : spmv_host_semiring(p->dtype, by_segments);
+        by_strings ? compiled_source(p->dtype) : spmv_host_semiring(p->dtype, s->method);
     return trine_semiring_create(p->b->ctx, &s->semiring, &source);
 }
 

@@ -153,6 +153,7 @@ static trine_status run_operators(spmv_problem *p, int64_t nrhs)
         spmv_list_add(&list, &spmv_loop, "loop");
         spmv_list_add(&list, &spmv_semiring, "entry");
         spmv_list_add(&list, &spmv_semiring, "segment");
+        spmv_list_add(&list, &spmv_semiring, "rows");
     }
     spmv_list_add(&list, &spmv_semiring, "plus-times");
     return compare_with(p, nrhs, 1, 0, &list);

@@ -853,18 +853,41 @@ static void assert_choice(const small *s, trine_precond_method method)
     trine_precond_destroy(&p);
 }
 
+/** Rows with `reach` neighbours on either side, and one with entries in all columns: ILUT, if few of a row count. */
 static void test_choice_with_a_long_row(void **state)
 {
-    trine_matrix A = test_long_row(test_cpu(2));
-    trine_precond p;
-    trine_precond_info info;
+    enum { N = 200, MOST = 12 };
+    static const struct {
+        int reach;
+        trine_precond_method method;
+    } cases[] = {{1, TRINE_PRECOND_ILUT}, {3, TRINE_PRECOND_DIAGP1}};
     (void)state;
-    OK(trine_precond_analyse(test_cpu(2), &p, A, NULL));
-    OK(trine_precond_get_info(p, &info));
-    assert_int_equal(info.method, TRINE_PRECOND_DIAGP1);
-    assert_non_null(strstr(info.reason, "longer"));
-    trine_precond_destroy(&p);
-    trine_matrix_destroy(&A);
+    for (int t = 0; t < 4; t++)
+        for (int k = 0; k < 2; k++) {
+            const int reach = cases[k].reach;
+            int64_t offsets[N + 1] = {0}, at = 0;
+            int32_t columns[MOST * N];
+            _Alignas(16) char values[MOST * N * 16];
+            trine_matrix A;
+            trine_precond p;
+            trine_precond_info info;
+            for (int i = 0; i < N; offsets[++i] = at)
+                for (int j = 0; j < N; j++) {
+                    const int far = abs(i - j);
+                    if (i && far > reach) continue;
+                    columns[at] = j;
+                    put(all_dtypes[t], values, at++, far == 0 ? 2 * reach : far <= reach ? -1 : -1e-3L);
+                }
+            OK(trine_matrix_csr(test_cpu(2), &A, all_dtypes[t], N, N, at, TRINE_HOST, 64, offsets, 32, columns,
+                                values));
+            OK(trine_precond_analyse(test_cpu(2), &p, A, NULL));
+            OK(trine_precond_get_info(p, &info));
+            assert_int_equal(info.method, cases[k].method);
+            assert_non_null(strstr(info.reason, "a few rows are much longer"));
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+            trine_precond_destroy(&p);
+            trine_matrix_destroy(&A);
+        }
 }
 
 /** Rows whose other entries outweigh the diagonal by far get a diagonal, but for short ones. */

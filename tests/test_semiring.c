@@ -176,6 +176,23 @@ static void square_store(const void *user, int64_t row, const void *accumulator,
     (void)user, (void)row;
     *(square *)y = accumulator ? *(const square *)accumulator : (square){{1, 0, 0, 1}};
 }
+static int64_t longest_of_many; /* row that square_rows has had */
+static void square_rows(const void *user, const trine_semiring_rows *rows, void *y)
+{
+    const int32_t *narrow = rows->offsets;
+    const int64_t *wide = rows->offsets;
+    assert_true(rows->row_begin < rows->row_end);
+    for (int64_t i = rows->row_begin; i < rows->row_end; i++) {
+        const bool is_32 = rows->offset_bits == 32;
+        const int64_t begin = is_32 ? narrow[i] : wide[i], end = is_32 ? narrow[i + 1] : wide[i + 1];
+        square s = {{1, 0, 0, 1}};
+        if (begin < end) square_reduce(user, rows->values, rows->vector, rows->columns, i, begin, end, &s);
+        ((square *)y)[i] = s;
+        int64_t most = __atomic_load_n(&longest_of_many, __ATOMIC_RELAXED);
+        while (end - begin > most && !__atomic_compare_exchange_n(&longest_of_many, &most, end - begin, true,
+                                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    }
+}
 static const trine_semiring_source squares = {
     .product = SQUARE,
     .output = SQUARE,
@@ -193,7 +210,7 @@ static void add_need_not_commute(void **state)
 {
     (void)state;
     trine_context ctx = test_shared(2);
-    for (int form_of = 0; form_of < 4; form_of++) /* by entries, by rows; both without a store */
+    for (int form_of = 0; form_of < 6; form_of++) /* by entries, by rows; both without a store; many rows, that alone */
         for (int pattern = 0; pattern_name(pattern); pattern++)
             for (size_t way = 0; way < COUNT(ways); way++) {
                 if (!test_is_to_do() || ways[way].format == TRINE_CSC) continue; /* nz is in another order there */
@@ -203,13 +220,16 @@ static void add_need_not_commute(void **state)
                 trine_semiring_source source = squares;
                 trine_semiring semiring;
                 if (form_of % 2) source.cpu.reduce = square_reduce;
-                if (form_of >= 2) source.cpu.store = NULL, source.identity = NULL;
+                if (form_of == 2 || form_of == 3) source.cpu.store = NULL, source.identity = NULL;
+                if (form_of >= 4) source.cpu_rows = square_rows;
+                if (form_of == 5) memset(&source.cpu, 0, sizeof source.cpu);
                 OK(trine_semiring_create(ctx, &semiring, &source));
                 const size_t bytes = (size_t)A.n_rows * sizeof(square);
                 square *expected = calloc((size_t)A.n_rows + 1, sizeof *expected), *y = malloc(bytes + 1);
                 memset(y, 0x55, bytes);
                 const int64_t begin = A.n_rows / 3, end = A.n_rows - A.n_rows / 4;
-                trine_spmv_reference(&source, NULL, A.n_rows, A.offsets, A.columns, NULL, NULL, expected);
+                trine_spmv_reference(form_of >= 4 ? &squares : &source, NULL, A.n_rows, A.offsets, A.columns, NULL,
+                                     NULL, expected);
                 apply(ctx, plan, semiring, NULL, 0, y, bytes, NULL, begin, end);
                 for (int64_t i = 0; i < A.n_rows; i++)
                     if (i < begin || i >= end) assert_int_equal(y[i].m[0], 0x55555555);
@@ -264,15 +284,21 @@ static void giant_rows_are_shared(void **state)
             assert_true(fabs(sum - y[i]) <= most * 0x1p-24 * (double)(A.offsets[i + 1] - A.offsets[i] + 1));
         }
         OK(trine_semiring_destroy(&semiring));
-        for (int form_of = 0; form_of < 3; form_of++) {
+        for (int form_of = 0; form_of < 6;
+             form_of++) { /* from 3 on many rows: beside entries, alone, with a lonely add */
             trine_semiring_source source = squares;
             square expected[ROWS], got[ROWS];
-            if (form_of) source.cpu.reduce = square_reduce;
+            if (form_of == 1 || form_of == 2) source.cpu.reduce = square_reduce;
             if (form_of == 2) source.cpu.store = NULL, source.identity = NULL;
+            if (form_of >= 3) source.cpu_rows = square_rows, longest_of_many = 0;
+            if (form_of >= 4) memset(&source.cpu, 0, sizeof source.cpu);
+            if (form_of == 5) source.cpu.add = square_add;
             OK(trine_semiring_create(ctx, &semiring, &source));
-            trine_spmv_reference(&source, NULL, ROWS, A.offsets, A.columns, NULL, NULL, expected);
+            trine_spmv_reference(form_of == 2 ? &source : &squares, NULL, ROWS, A.offsets, A.columns, NULL, NULL,
+                                 expected);
             apply(ctx, plan, semiring, NULL, 0, got, sizeof got, NULL, 0, -1);
             assert_memory_equal(got, expected, sizeof got);
+            if (form_of >= 3) assert_int_equal(longest_of_many, form_of == 3 ? 32768 : 200000);
             OK(trine_semiring_destroy(&semiring));
         }
         OK(trine_spmv_destroy(&plan));
@@ -639,7 +665,7 @@ static void bad_sources_are_refused(void **state)
         FAILS(TRINE_ERR_ARGUMENT, text, trine_semiring_create(ctx, &semiring, &s));   \
         assert_null(semiring);                                                        \
     } while (0)
-    REFUSED("trine_semiring_source.reserved is not zero", s.reserved[2] = 1);
+    REFUSED("trine_semiring_source.reserved is not zero", s.reserved[1] = 1);
     REFUSED("commutes is 2, neither 0 nor 1", s.commutes = 2);
     REFUSED("no product type", s.product.name = NULL);
     REFUSED("no output type", s.output.name = NULL);
@@ -687,6 +713,10 @@ static void bad_products_are_refused(void **state)
     trine_semiring_source rows_alone = squares;
     trine_spmv_options options = {.method = TRINE_SPMV_BALANCED_ATOMIC};
     rows_alone.cpu.multiply = NULL, rows_alone.cpu.reduce = square_reduce;
+    trine_semiring_source many_alone = squares;
+    trine_semiring many;
+    memset(&many_alone.cpu, 0, sizeof many_alone.cpu);
+    many_alone.cpu_rows = square_rows;
     OK(trine_spmv_analyse(ctx, &plan, f.A, NULL));
     OK(trine_semiring_builtin(ctx, &floats, "max", TRINE_S));
     OK(trine_semiring_builtin(ctx, &doubles, "max", TRINE_D));
@@ -710,9 +740,14 @@ static void bad_products_are_refused(void **state)
     OK(trine_spmv_analyse(ctx, &atomic, f.A, &options));
     FAILS(TRINE_ERR_UNSUPPORTED, "balanced-atomic",
           trine_spmv_apply_semiring(atomic, any, NULL, large, NULL, 0, -1, NULL));
-    if (!test_on_gpu())
+    if (!test_on_gpu()) {
         FAILS(TRINE_ERR_UNSUPPORTED, "cpu.reduce alone",
               trine_spmv_apply_semiring(csc, whole, NULL, large, NULL, 0, -1, NULL));
+        OK(trine_semiring_create(ctx, &many, &many_alone));
+        FAILS(TRINE_ERR_UNSUPPORTED, "cpu_rows alone",
+              trine_spmv_apply_semiring(csc, many, NULL, large, NULL, 0, -1, NULL));
+        OK(trine_semiring_destroy(&many));
+    }
     OK(trine_context_synchronize(ctx));
     test_release(ctx, y);
     test_release(ctx, large);

@@ -122,16 +122,21 @@ static void ranges_of_rows_leave_the_others_alone(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** The bits of y := A x by products of ranges of `step` rows. */
-static char *bits_by_ranges(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, int64_t step)
+/** The bits of y := A x, or of y := alpha A x + beta y with complex factors, by products of ranges of `step` rows, into
+ *  every `gap`th element. */
+static char *bits_by_ranges(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, bool has_factors,
+                            int64_t gap, int64_t step)
 {
-    const size_t size = trine_dtype_size(t), bytes = (size_t)A->n_rows * size;
-    char *x = malloc((size_t)A->n_cols * size), *y = calloc(1, bytes);
+    const size_t size = trine_dtype_size(t), bytes = (size_t)(A->n_rows * gap) * size;
+    char *x = malloc((size_t)A->n_cols * size), *y = calloc(1, bytes), alpha[16], beta[16];
     for (int64_t i = 0; i < A->n_cols; i++) put(t, x, i, x_element(t, i, 0));
-    const trine_dense X = {x, A->n_cols, 1, 0, TRINE_COLMAJOR}, Y = {y, A->n_rows, 1, 0, TRINE_COLMAJOR};
+    for (int64_t i = 0; i < A->n_rows * gap; i++) put(t, y, i, y_element(t, i, 0));
+    put(t, alpha, 0, x_element(t, 1, 1));
+    put(t, beta, 0, x_element(t, 2, 1));
+    const trine_dense X = {x, A->n_cols, 1, 0, TRINE_COLMAJOR}, Y = {y, A->n_rows, 1, gap, TRINE_ROWMAJOR};
     for (int64_t i = 0; i < A->n_rows; i += step) {
         const int64_t end = i + step < A->n_rows ? i + step : A->n_rows;
-        OK(trine_spmv_apply_rows(plan, i, end, NULL, &X, NULL, &Y, NULL));
+        OK(trine_spmv_apply_rows(plan, i, end, has_factors ? alpha : NULL, &X, has_factors ? beta : NULL, &Y, NULL));
     }
     OK(trine_context_synchronize(ctx));
     free(x);
@@ -150,13 +155,16 @@ static void ranges_of_rows_give_the_same_bits(void **state)
             form f = make_form(ctx, &A, all_dtypes[t], TRINE_CSR, t % 2 ? 64 : 32, TRINE_VALUES_SAME);
             trine_spmv plan = make_plan(ctx, &f, NULL);
             const int64_t steps[] = {1, 3, 7, 8, 11, 50};
-            char *all = A.nnz ? bits_by_ranges(ctx, plan, all_dtypes[t], &A, A.n_rows) : NULL;
-            for (size_t k = 0; all && k < sizeof steps / sizeof *steps; k++) {
-                char *parts = bits_by_ranges(ctx, plan, all_dtypes[t], &A, steps[k]);
-                assert_memory_equal(parts, all, (size_t)A.n_rows * trine_dtype_size(all_dtypes[t]));
-                free(parts);
+            for (int how = 0; A.nnz && how < 4; how++) {
+                const int64_t gap = 1 + how / 2;
+                char *all = bits_by_ranges(ctx, plan, all_dtypes[t], &A, how % 2, gap, A.n_rows);
+                for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+                    char *parts = bits_by_ranges(ctx, plan, all_dtypes[t], &A, how % 2, gap, steps[k]);
+                    assert_memory_equal(parts, all, (size_t)(A.n_rows * gap) * trine_dtype_size(all_dtypes[t]));
+                    free(parts);
+                }
+                free(all);
             }
-            free(all);
             OK(trine_spmv_destroy(&plan));
             free_form(ctx, &f);
             free_rows(&A);

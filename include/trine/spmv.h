@@ -157,6 +157,16 @@ typedef struct {
     size_t size, align;             /* in bytes, on host and device; size at most 256, a multiple of align */
 } trine_type;
 
+/** Rows row_begin <= i < row_end of a matrix as its caller gave it, and x. The entries of row i are offsets[i] <= nz <
+ *  offsets[i + 1], in columns[nz] and values[nz]. */
+typedef struct {
+    const void *offsets;            /* int32_t or int64_t: offset_bits */
+    int offset_bits;
+    const int32_t *columns;
+    const void *values, *vector;    /* values: NULL where the semiring has no value type */
+    int64_t row_begin, row_end;
+} trine_semiring_rows;
+
 /** What a generalized product y_i := store(y_i, multiply(A_i0, x_0) add multiply(A_i1, x_1) add ...) is made of
  *  (thesis, Eq. 19 and Figure 23). Strings are CUDA C++ expressions, compiled at run time; NULL: see each. In all of
  *  them `args` is the caller's struct (type args), whose bytes go with every product. add must be associative; the
@@ -197,7 +207,11 @@ typedef struct {
     } cpu;
     int commutes; /* a promise: add commutes, and identity is neutral to it. Then a row's entries may be added in
                      another order, which is faster on a GPU; results stay the same from run to run */
-    int64_t reserved[3]; /* zeros */
+    /** On a CPU, many rows in one call instead of the functions of `cpu`: y_i of all of them, stored, empty ones as
+     *  well; y: of row i at [i]. May be NULL. Rows of a CSC matrix, and with cpu.add those of more than 32768 entries,
+     *  are left to the functions of `cpu`, if these are given as well. */
+    void (*cpu_rows)(const void *user, const trine_semiring_rows *rows, void *y);
+    int64_t reserved[2]; /* zeros */
 } trine_semiring_source;
 
 /** Compile a semiring for ctx (NVRTC, loaded when first needed, from where the loader or the environment variable

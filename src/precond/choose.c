@@ -24,6 +24,9 @@ enum { SWEEPS = 5, QUICK = 4 }; /* sweeps at most; times that rate that is enoug
 /** Times the average from which on the longest row is too long: its entries make the factorization dear, while what it
  *  leaves out is much. */
 static const double UNEVEN = 16;
+/** What the two largest other entries of a row have of all of them, on average, from which on ILUT drops most of such
+ *  rows, and pays: circuits. */
+static const double FEW_COUNT = 0.8;
 /** Sum of a row's other entries over the one on the diagonal, on average, from which on incomplete factorizations of
  *  rows that are not short need many steps, or do not converge at all: nothing bounds what they drop. */
 static const double OUTWEIGHED = 2.5;
@@ -135,7 +138,10 @@ static trine_status choose_factors(trine_precond p, trine_precond_options *o)
     if (settles(p, x, x + n, &others)) {
         decide(p, o, TRINE_PRECOND_DIAGP1, 0, SETTLES);
     } else if (is_uneven(p)) {
-        decide(p, o, TRINE_PRECOND_DIAGP1, 0, UNEVEN_ROWS);
+        precond_cpu.nearest[p->base.dtype](&rows, x, ctx);
+        if (mean_of(n, x) >= FEW_COUNT)
+            decide(p, o, TRINE_PRECOND_ILUT, 0, "a few rows are much longer than the others, and few entries count");
+        else decide(p, o, TRINE_PRECOND_DIAGP1, 0, UNEVEN_ROWS);
     } else {
         precond_cpu.outside[p->base.dtype](&rows, x, ctx);
         if (mean_of(n, x) < CANCELS)

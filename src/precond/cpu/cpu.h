@@ -130,6 +130,8 @@ struct precond_backend {
     void (*sweep[TRINE_Z + 1])(const struct precond_rows *rows, const double *x, double *y, trine_context ctx);
     /** y_i := |sum of a_ij over j < i - 1| + |the same over j > i + 1|, over |a_ii|. */
     void (*outside[TRINE_Z + 1])(const struct precond_rows *rows, double *y, trine_context ctx);
+    /** y_i := what the two largest |a_ij|, j != i, have of the sum of all of them; 1 where all are zero. */
+    void (*nearest[TRINE_Z + 1])(const struct precond_rows *rows, double *y, trine_context ctx);
     /** kept[k]: whether entry k is among the `entries` largest off-diagonal ones of its row (entries >= 0), or at least
      *  threshold times the largest; of equal ones those of lower columns. The diagonal is, zeros are not.
      *  room: `longest` elements, of the longest row, for each thread. */

@@ -63,6 +63,7 @@ struct rows {
  *  where it has none that are wide enough. */
 typedef void (*cpu_rows_fn)(const struct rows *r, bool is_32);
 const cpu_rows_fn *cpu_lanes(void);
+extern const cpu_rows_fn cpu_lanes_by_gathers[]; /* one of its answers */
 
 #ifdef __cplusplus
 }

@@ -158,6 +158,25 @@ static void run_chunk(void *user, int64_t begin, int64_t end, int me)
     }
 }
 
+/** The same by cpu_rows: one call for all rows between giant ones. */
+static void run_rows(void *user, int64_t begin, int64_t end, int me)
+{
+    const struct product *p = user;
+    const int64_t last = find_row(p, end);
+    trine_semiring_rows rows = {.offsets = p->side->offsets,
+                                .offset_bits = p->side->offset_bits,
+                                .columns = p->side->columns,
+                                .values = p->values,
+                                .vector = p->x};
+    (void)me;
+    for (int64_t row = find_row(p, begin); row < last; row = rows.row_end + 1) {
+        rows.row_begin = row, rows.row_end = last;
+        for (int64_t i = row; p->splits && i < rows.row_end; i++)
+            if (offset_at(p->side, i + 1) - offset_at(p->side, i) > GIANT_ROW) rows.row_end = i;
+        if (rows.row_begin < rows.row_end) p->source->cpu_rows(p->args, &rows, p->y);
+    }
+}
+
 static void run_parts(void *user, int64_t begin, int64_t end, int me)
 {
     const struct product *p = user;
@@ -203,10 +222,10 @@ trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring
     trine_context ctx = plan->base.ctx;
     const trine_semiring_source *s = &c->semiring->source;
     if (c->side->position_bits && !s->cpu.multiply)
-        return trine_fail(
-            TRINE_ERR_UNSUPPORTED,
-            "the semiring has cpu.reduce alone, which needs rows in the order of the values: cpu.multiply "
-            "and cpu.add for a matrix in CSC format");
+        return trine_fail(TRINE_ERR_UNSUPPORTED,
+                          "the semiring has %s alone, which needs rows in the order of the values: cpu.multiply and "
+                          "cpu.add for a matrix in CSC format",
+                          s->cpu.reduce ? "cpu.reduce" : "cpu_rows");
     if (c->row_begin >= c->row_end) return TRINE_SUCCESS;
     const int64_t nz_begin = offset_at(c->side, c->row_begin), nz_end = offset_at(c->side, c->row_end);
     const int64_t work = nz_end - nz_begin + c->row_end - c->row_begin;
@@ -220,12 +239,13 @@ trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring
                         .row_begin = c->row_begin,
                         .row_end = c->row_end,
                         .nz_begin = nz_begin,
-                        .splits = s->cpu.add && has_giants};
+                        .splits = has_giants && s->cpu.add && (s->cpu.reduce || s->cpu.multiply)};
     const int threads = ((const struct cpu_part *)c->side->part)->threads;
     int64_t grain = work / (8 * (int64_t)threads);
     if (grain < LEAST_GRAIN) grain = LEAST_GRAIN;
     if (grain > MOST_GRAIN) grain = MOST_GRAIN;
-    cpu_split(ctx, threads, work >= WORK_TO_WAKE, work, grain, run_chunk, &p);
+    cpu_split(ctx, threads, work >= WORK_TO_WAKE, work, grain,
+              s->cpu_rows && !c->side->position_bits ? run_rows : run_chunk, &p);
     if (p.splits) run_giant_rows(ctx, &p, nz_end);
     return TRINE_SUCCESS;
 }
