@@ -32,7 +32,7 @@ template <typename T> __global__ void permute_rows(vectors_move m, bool by_colum
     }
 }
 
-constexpr int MOVE_THREADS = 256, MOVE_ROWS = 4;
+constexpr int MOVE_THREADS = 256, MOVE_ROWS = 8;
 
 /** Columns without gaps, MOVE_ROWS rows a thread: with one, two loads of which the second needs the first are too
  *  little in flight. */
