@@ -29,6 +29,7 @@ static int64_t length_of(int which, int64_t i, int64_t n_cols)
     case 9: return 3 + 13 * (i / 40); /* groups of 2, 3, 4, ... rows, 40 rows of each */
     case 10: return i % 37 ? 0 : 1 + i % 3;
     case 15: return 2 + 3 * (i / 160 + 2); /* groups of 2, 3, 4 rows, 160 rows of each */
+    case 16: return 36 + i / 3 % 9 + (i == 202); /* groups of 3; one row is longer */
     default: return 0;
     }
 }
@@ -48,6 +49,7 @@ static int32_t column_of(int which, int64_t i, int64_t j, int64_t k, int64_t n_c
         const int64_t rows = i / 160 + 2, before = i % 160 / rows;
         return (int32_t)(i / 160 * 160 + before * rows + j + (j > 4) * 6 + (before == 25 && j == 6));
     }
+    case 16: return (int32_t)(i / 3 * 5 + j + (j > 12) * 7 + (i == 100 && j == 12)); /* one has another column */
     case 9: k = first * 1000 + (i - first) / group * 100 + j; break;
     default: break;
     }
@@ -72,7 +74,8 @@ static const struct {
                 {"no rows", 0, 5},
                 {"no columns", 5, 0},
                 {"nothing", 0, 0},
-                {"blocks of a stencil", 480, 520}};
+                {"blocks of a stencil", 480, 520},
+                {"long rows with the same columns", 301, 560}};
 
 const char *pattern_name(int which)
 {

@@ -1,13 +1,15 @@
-// The kernels of src/spmv/cuda/{segmented,many,ring,rows,together,vectors,warps}.cuh run by an emulator of blocks,
-// where there is no GPU: every scheme, every scan, random patterns with empty and long rows, row ranges, against a
-// plain loop. Products are 2 x 2 matrices modulo a prime: they do not commute, so the order of a row shows, and sums
-// are exact. Copies to shared memory are those of devices that have none in bulk, and are there at once.
+// The kernels of src/spmv/cuda/{segmented,alike,analysis,many,ring,rows,together,vectors,warps}.cuh run by an emulator
+// of blocks, where there is no GPU: every scheme, every scan, random patterns with empty and long rows, row ranges,
+// against a plain loop. Products are 2 x 2 matrices modulo a prime: they do not commute, so the order of a row shows,
+// and sums are exact. Copies to shared memory are those of devices that have none in bulk, and are there at once.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include "emulator/cuda_block.h"
+#include "spmv/cuda/alike.cuh"
+#include "spmv/cuda/analysis.cuh"
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/ring.cuh"
@@ -217,6 +219,12 @@ void fail(const char *what, int scan, int scheme, const segmented_arguments &a, 
             a.row_begin, a.row_end, row);
 }
 
+/** Whether a slot is not zero again. */
+template <class A> bool is_any_left(const std::vector<left_open<A>> &slots)
+{
+    return std::any_of(slots.begin(), slots.end(), [](const left_open<A> &slot) { return slot.is_there != 0; });
+}
+
 /** Blocks of a launch, and of its second one with 64 threads: a thread for each, or a warp, which can search. */
 int blocks_of(const segmented_arguments &a) { return a.end_block - a.first_block; }
 int joining_blocks(const segmented_arguments &a) { return (blocks_of(a) + (a.starts ? 63 : 1)) / (a.starts ? 64 : 2); }
@@ -255,7 +263,7 @@ void compare_starts(const segmented_arguments &a, const std::vector<block_start>
 }
 std::vector<block_start> starts_of(const segmented_arguments &a)
 {
-    std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
+    std::vector<block_start> starts(a.n_blocks + 2, block_start{-1, -1});
     const int looking = 1 + (int)random_below((unsigned)(a.n_rows + 63) / 64);
     emulator::launch(looking, 64, [&] { find_starts<64>(a, starts.data(), looking * 64); });
     return starts;
@@ -297,6 +305,7 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
         a.row_end = a.row_begin + random_below((unsigned)(rows - a.row_begin + 1));
     }
     a.row_weight = a.nnz ? (int)random_below(3) : 1;
+    a.starts_each = 1;
     const unsigned total = (unsigned)(a.nnz + a.row_weight * a.n_rows);
     a.entries_per_block = 1 + random_below(random_below(2) ? 4 * BLOCK * TILE : 100 + BLOCK * TILE);
     if (total / a.entries_per_block > 60) a.entries_per_block = total / 60 + 1;
@@ -308,26 +317,33 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
         a.scheme = scheme, a.starts = nullptr;
         a.first_block = 0, a.end_block = a.n_blocks;
         const std::vector<block_start> starts = starts_of(a);
-        row_facts facts = {-1, -1, 0};
+        row_facts facts = {-1, -1, 0, 0};
         int right = 0;
-        emulator::launch(2, 64, [&] { measure_rows<64>(a, &facts, 128); });
+        emulator::launch(2, 64, [&] { measure_rows<64>(a, nullptr, &facts, 128); });
         for (int i = 0; i < rows; i++) right = std::max<int>(right, (int)(p.wide[i + 1] - p.wide[i]));
-        if (facts.longest != right || facts.first != 0 || facts.last != a.nnz)
+        if (facts.longest != right || facts.first != 0 || facts.last != a.nnz || facts.alike)
             fail("longest row", SCAN, scheme, a, facts.longest);
         compare_starts(a, starts, SCAN);
         try_long_starts(a, p);
         if (random_below(2)) clip_blocks(a, starts);
         if (scheme == SCHEME_ADAPTIVE) {
             a.starts = starts.data();
+            const segmented_arguments single = a;
+            if (random_below(2)) {
+                a.starts_each = 2;
+                a.first_block /= 2, a.end_block = (a.end_block + 1) / 2;
+            }
             switch (random_below(4)) {
             case 0: try_whole_rows<long long, BLOCK, TILE>(a, p); break;
             case 1: try_whole_rows<short, BLOCK, TILE>(a, p); break;
             case 2: try_matrices_by_rows<true, BLOCK, TILE, ROWS_BY_THREADS>(a, p); break;
             default: try_matrices_by_rows<false, BLOCK, TILE, ROWS_MOSTLY_EMPTY>(a, p);
             }
-            try_ring<BLOCK, TILE>(a, p);
             try_together<BLOCK, TILE>(a, p);
             try_vectors<BLOCK, TILE>(a, p);
+            try_several<BLOCK, TILE, 8, 1>(a, p);
+            a = single;
+            try_ring<BLOCK, TILE>(a, p);
             a.starts = nullptr;
         }
         if (scheme != SCHEME_ATOMIC) {
@@ -381,13 +397,12 @@ template <int EACH, bool AHEAD> void try_warps(segmented_arguments a, const patt
     using Op = matrices_by_warps;
     std::vector<matrix2> y(a.n_rows, UNTOUCHED);
     std::vector<int> stored(a.n_rows, 0);
-    std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3, ~0ull);
+    std::vector<left_open<long_sum>> slots(a.n_blocks);
     Op op = {};
     op.y = y.data(), op.times = stored.data();
-    a.partials = partials.data();
+    a.left_open = slots.data();
     emulator::launch((blocks_of(a) + 1) / 2, 64, [=] { reduce_by_warps<Op, 64, EACH, 1024, AHEAD>(a, op); });
-    if (a.scheme == SCHEME_POSTPROCESS)
-        emulator::launch(joining_blocks(a), 64, [=] { join_rows_of_warps<Op, 64>(a, op); });
+    if (is_any_left(slots)) fail("a slot is left", EACH, a.scheme, a, -1);
     for (int i = 0; i < a.n_rows; i++) {
         matrix2 z = EYE;
         for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, 0);
@@ -521,7 +536,8 @@ template <class T, class V, bool INDEXED> struct plain_case {
     std::vector<T> x, y, right;
     P p = {};
 
-    plain_case(segmented_arguments &a, const pattern &of, int n_vectors, bool by_rows, int each)
+    /** are_alike: rows of equal lengths, by threes, mostly have the same columns. */
+    plain_case(segmented_arguments &a, const pattern &of, int n_vectors, bool by_rows, int each, bool are_alike = false)
     {
         const size_t nnz = (size_t)a.nnz, ahead = random_below(8), c_ahead = random_below(4), o_ahead = random_below(4);
         values.resize(ahead + nnz), positions.resize(ahead + nnz), columns.resize(c_ahead + nnz);
@@ -530,6 +546,9 @@ template <class T, class V, bool INDEXED> struct plain_case {
             values[ahead + place] = (V)number_of<V>((long long)k + 1);
             positions[ahead + k] = (int)place, columns[c_ahead + k] = (int)(k * 7 % COLUMNS);
         }
+        for (long long i = 0; are_alike && i < a.n_rows; i++)
+            for (long long k = of.wide[i]; k < of.wide[i + 1]; k++)
+                if (random_below(500)) columns[c_ahead + k] = (int)(((k - of.wide[i]) * 7 + i / 3 * 31) % COLUMNS);
         narrow.assign(o_ahead, -7), wide.assign(o_ahead, -7);
         narrow.insert(narrow.end(), of.narrow.begin(), of.narrow.end());
         wide.insert(wide.end(), of.wide.begin(), of.wide.end());
@@ -555,7 +574,7 @@ template <class T, class V, bool INDEXED> struct plain_case {
                 for (long long k = of.wide[i]; k < of.wide[i + 1]; k++) {
                     T value = number_of<T>(k + 1);
                     if constexpr (scalar<T>::is_complex) value.y = p.conjugates ? -value.y : value.y;
-                    z = z + value * x[k * 7 % COLUMNS * row_step + v * x_step];
+                    z = z + value * x[columns[c_ahead + k] * row_step + v * x_step];
                 }
                 to = p.reads_y ? p.alpha * z + p.beta * to : p.alpha * z;
             }
@@ -581,23 +600,24 @@ void try_ring_of(segmented_arguments a, const pattern &p)
                          [=] { reduce_rows_on_and_on<Op, BLOCK, TILE, RING, 5, 1024, ONE>(a, op, lanes_shift); });
     };
     if constexpr (FUSED) {
-        std::vector<T> u(a.n_rows), z(a.n_rows), old_z, slots(2 * blocks);
+        std::vector<T> u(a.n_rows), z(a.n_rows), old_z;
+        std::vector<left_open<T>> slots(2 * blocks);
         T results[2] = {}, dot = {}, norm = {};
-        unsigned arrived = 0;
         for (T &element : u) element = number_of<T>(random_below(2000));
         for (T &element : z) element = number_of<T>(random_below(2000));
         old_z = z;
-        fused_product<plain_product<T, V, INDEXED>> op = {};
+        fused_product<plain_product<T, V, INDEXED>, RING == 2> op = {};
         static_cast<plain_product<T, V, INDEXED> &>(op) = c.p;
-        op.u = u.data(), op.axpy = z.data(), op.gamma = number_of<T>(3), op.results = results, op.slots = slots.data();
-        op.arrived = &arrived, op.norm = true, op.n_slots = blocks;
+        const bool u_is_y = random_below(2);
+        op.u = u_is_y ? c.y.data() : u.data(), op.axpy = z.data(), op.gamma = number_of<T>(3), op.results = results;
+        op.slots = slots.data(), op.norm = true, op.n_slots = blocks;
         launch(op);
         for (int i = 0; i < a.n_rows; i++) {
             const T new_y = c.right[i];
-            dot = dot + op.conjugate(u[i]) * new_y, norm = norm + op.conjugate(new_y) * new_y;
+            dot = dot + op.conjugate(u_is_y ? new_y : u[i]) * new_y, norm = norm + op.conjugate(new_y) * new_y;
             if (!are_equal(z[i], old_z[i] + op.gamma * new_y)) fail("axpy of a ring", blocks, a.scheme, a, i);
         }
-        if (!are_equal(results[0], dot) || !are_equal(results[1], norm) || arrived)
+        if (!are_equal(results[0], dot) || !are_equal(results[1], norm) || is_any_left(slots))
             fail("sums of a ring", blocks, a.scheme, a, -1);
     } else {
         launch(c.p);
@@ -614,6 +634,52 @@ template <int BLOCK, int TILE> void try_ring(segmented_arguments a, const patter
     case 3: try_ring_of<unsigned, unsigned, true, BLOCK, TILE, 3, true, false>(a, p); break;
     default: try_ring_of<complex, complex, false, BLOCK, TILE, 3, false, true>(a, p);
     }
+}
+
+/** Rows that have the same columns by threes, mostly, and blocks that begin with rows that are multiples of three. */
+template <class T, class V, int BLOCK, int TILE, int LANES, bool FULL> void try_alike(int rows, int kind)
+{
+    const pattern lengths = make_pattern(rows, kind);
+    pattern p;
+    segmented_arguments a = {};
+    p.wide.push_back(0);
+    for (int i = 0; i < rows; i++) {
+        const int like = random_below(20) ? i / 3 * 3 : i;
+        p.wide.push_back(p.wide.back() + lengths.wide[like + 1] - lengths.wide[like]);
+    }
+    p.narrow.assign(p.wide.begin(), p.wide.end());
+    a.wide_offsets = (int)random_below(2);
+    a.offsets = a.wide_offsets ? (const void *)p.wide.data() : (const void *)p.narrow.data();
+    a.n_rows = rows, a.nnz = p.wide.back(), a.row_end = rows, a.row_weight = 1;
+    a.scheme = SCHEME_ADAPTIVE, a.starts_each = 1, a.rows_together = random_below(4) ? 3 : 1;
+    const long long total = a.nnz + rows;
+    a.entries_per_block = total / 40 + 1 + random_below(BLOCK * TILE);
+    a.n_blocks = a.end_block = (int)((total + a.entries_per_block - 1) / a.entries_per_block);
+    const std::vector<block_start> starts = starts_of(a);
+    compare_starts(a, starts, 0);
+    a.starts = starts.data();
+    if (random_below(3) == 0) {
+        a.row_begin = random_below(rows + 1);
+        a.row_end = a.row_begin + random_below((unsigned)(rows - a.row_begin + 1));
+    }
+    plain_case<T, V, false> c(a, p, 1, false, 1, true);
+    const auto op = c.p;
+    const int looking = 1 + (int)random_below(5);
+    using P = plain_product<T, V, false>;
+    emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows_alike<P, BLOCK, TILE, 3, LANES, 2, 1024, FULL>(a, op); });
+    c.check("rows alike", LANES, a);
+
+    row_facts facts = {-1, -1, 0, 0};
+    unsigned right = 0;
+    for (int b = 0; b < looking && rows >= 3; b++) {
+        const long long i = rows / 3 * b / looking * 3, length = p.wide[i + 1] - p.wide[i];
+        bool same = length > 0 && p.wide[i + 2] == p.wide[i] + 2 * length && p.wide[i + 3] == p.wide[i] + 3 * length;
+        for (long long k = p.wide[i]; same && k < p.wide[i + 1]; k++)
+            same = op.columns[k] == op.columns[k + length] && op.columns[k] == op.columns[k + 2 * length];
+        right += same;
+    }
+    emulator::launch(looking, 64, [&] { measure_rows<64>(a, op.columns, &facts, looking * 64); });
+    if (facts.alike != right) fail("rows that are alike", looking, a.scheme, a, facts.alike);
 }
 
 /** EACH vectors at a time, wherever they are. */
@@ -678,19 +744,18 @@ template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_argument
     a.first_block = 0, a.end_block = a.n_blocks;
     const int joining = joining_blocks(a);
     std::vector<long long> x(number_product::COLUMNS), y(a.n_rows, 3), u(a.n_rows), z(a.n_rows, 11);
-    std::vector<long long> slots(2 * (a.n_blocks + joining), -77);
+    std::vector<left_open<long long>> slots(2 * (a.n_blocks + joining));
     std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);
     long long results[2] = {-1, -1};
-    unsigned arrived = 0;
     for (long long &value : x) value = random_below(20) - 10ll;
     for (long long &value : u) value = random_below(20) - 10ll;
     a.partials = partials.data();
-    fused_product<number_product> op = {};
+    fused_product<number_product, false> op = {};
     op.x = x.data(), op.y = y.data(), op.y_bytes = 8;
     op.u = u_is_y ? y.data() : u.data(), op.axpy = z.data(), op.gamma = 2, op.results = results;
-    op.slots = slots.data(), op.arrived = &arrived, op.norm = true;
+    op.slots = slots.data(), op.norm = true;
     op.n_slots = joins ? 0 : a.n_blocks;
-    using F = fused_product<number_product>;
+    using F = fused_product<number_product, false>;
     emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows<F, BLOCK, TILE, SCAN>(a, op); });
     op.first_slot = a.n_blocks, op.n_slots = a.n_blocks + joining;
     if (joins) emulator::launch(joining, 64, [=] { join_shared_rows<F, 64>(a, op); });
@@ -701,7 +766,7 @@ template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_argument
         dot += (u_is_y ? sum : u[i]) * sum, norm += sum * sum;
         if (y[i] != sum || z[i] != 11 + 2 * sum) fail("fused", SCAN, a.scheme, a, i);
     }
-    if (results[0] != dot || results[1] != norm || arrived) fail("sums over rows", SCAN, a.scheme, a, -1);
+    if (results[0] != dot || results[1] != norm || is_any_left(slots)) fail("sums over rows", SCAN, a.scheme, a, -1);
 }
 
 } // namespace
@@ -718,6 +783,9 @@ int main(int argc, char **argv)
             try_one<64, 4, SCAN_RAKING>(rows, kind);
             try_one<64, 7, SCAN_RAKING_MEMOIZE>(rows, kind);
             try_one<128, 3, SCAN_TRANSPOSED>(rows, kind);
+            try_alike<unsigned long long, int, 32, 4, 8, true>(rows, kind);
+            try_alike<unsigned long long, unsigned long long, 64, 7, 16, false>(rows, kind);
+            try_alike<unsigned, unsigned, 128, 5, 32, true>(rows, kind);
         }
     }
     printf("%d failures\n", failures);

@@ -70,8 +70,8 @@ typedef struct {
 /** Prepare products with A, n_rows x n_cols, rectangular or not, CSR or CSC, rows sorted or not; duplicates add up.
  *  Offsets (32 or 64 bits, as trine_matrix_csr was given them), indices and values are used where they are, if that is
  *  the context's space, and must then outlive the plan; a host matrix of a CUDA context is copied. Reads the offsets,
- *  and the indices for ops that need an index, for a check, and on a CPU unless no_preprocess is set. May synchronize.
- *  options NULL = all automatic.
+ *  and the indices for ops that need an index, for a check, and on a CPU unless no_preprocess is set; on a GPU some
+ *  of them. May synchronize. options NULL = all automatic.
  *  TRINE_ERR_STRUCTURE: offsets that fall or do not end at nnz (checked with options.check; the first and the last
  *  always), an index out of range (checked). TRINE_ERR_UNSUPPORTED: half precision of complex numbers, a
  *  deterministic balanced-atomic. Thesis, Algorithms 4 and 5. */

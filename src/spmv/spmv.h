@@ -23,6 +23,7 @@ struct spmv_side {
     void *owned_offsets, *owned_columns, *owned_positions; /* what of it the plan owns: an index, or copies of a host
                                                               matrix's arrays on the device */
     int64_t longest_row;             /* -1: not counted */
+    bool rows_alike;                 /* of those that were looked at, by threes, most have the same columns */
     bool ends_unchecked;             /* analyse_side has to call spmv_check_ends before it uses an offset */
     trine_spmv_method method;        /* what runs */
     int64_t bytes;                   /* that the side keeps */
@@ -88,6 +89,8 @@ struct spmv_semiring_call {
 
 /** The kernel of products that a GPU takes unless a plan is tuned. */
 enum { SPMV_CUDA_ROWS_BLOCK = 128, SPMV_CUDA_ROWS_TILE = 10 }; /* where rows are short and of similar lengths */
+/* Where rows have the same columns, by threes: entries of a block that there is room for. */
+enum { SPMV_CUDA_ALIKE_ROWS = 3, SPMV_CUDA_ALIKE_ENTRIES = 1024 };
 enum { SPMV_CUDA_RING_TILE = 5, SPMV_CUDA_RING_BLOCKS = 10 };  /* where its blocks go on; of a multiprocessor */
 /* Where warps work by themselves: entries a lane (half of them for elements of 16 bytes), tiles of a warp. */
 enum { SPMV_CUDA_WARPS_BLOCK = 128, SPMV_CUDA_WARPS_EACH = 8, SPMV_CUDA_WARPS_TILES = 3 };

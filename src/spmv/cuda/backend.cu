@@ -4,6 +4,7 @@
 #include "core/choices.h"
 #include "core/gpu_kernels.h"
 #include "core/gpu_limits.h"
+#include "spmv/cuda/analysis.cuh"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
 
@@ -26,6 +27,8 @@ constexpr double ROWS_ROOM = 0.95, MOSTLY_EMPTY = 0.75;
 constexpr double MOST_ROWS = 8 * SPMV_CUDA_ROWS_BLOCK, MOST_OF_ROWS = 0.85;
 /* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
 constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
+/* Groups of rows that are alike, of those that were looked at, and the mean row from which on that counts. */
+constexpr double MOST_ARE_ALIKE = 0.9, LEAST_OF_ALIKE = 32;
 /* Mean row, and tiles of a block, up to which blocks go on. */
 constexpr double LONGEST_OF_RING = 6, MOST_ROUNDS = 16;
 
@@ -60,6 +63,17 @@ int64_t limit_rows(trine_spmv plan, const struct spmv_side *side, const struct c
     return (int64_t)(rows * row);
 }
 
+/** Starts from one block of rows.cuh to the next. */
+int starts_each(const struct cuda_part *part)
+{
+    return part->by_ring == RING_SHORT ? (int)SPMV_CUDA_ROWS_TILE / (int)SPMV_CUDA_RING_TILE : 1;
+}
+/** Rows of a block of alike.cuh, groups of them, so that there is room for its entries. */
+int alike_rows(trine_spmv plan, const struct spmv_side *side)
+{
+    const double most = ROWS_ROOM * SPMV_CUDA_ALIKE_ENTRIES / (mean_row(plan, side) + 1);
+    return most < 1 << 16 ? (int)most / SPMV_CUDA_ALIKE_ROWS * SPMV_CUDA_ALIKE_ROWS : 0;
+}
 int64_t ring_blocks(trine_spmv plan) { return (int64_t)SPMV_CUDA_RING_BLOCKS * plan->base.ctx->info.multiprocessors; }
 
 /** Tiles of a block that searches for its start, of so many tiles: a few, where blocks enough are left. */
@@ -86,7 +100,8 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
         if (!part->by_warps)
             w = (int64_t)((double)w * (rows < 3 ? rows : 3)); /* a warp's last tile is not to be small */
         if (plan->options.no_preprocess && part->scheme != TRINE_SPMV_ADAPTIVE) w *= tiles_of_a_search(plan, work / w);
-        if (part->by_rows) w = limit_rows(plan, side, part, w);
+        if (part->by_groups) w = (int64_t)(alike_rows(plan, side) * (part->row_weight + mean_row(plan, side)));
+        else if (part->by_rows) w = limit_rows(plan, side, part, w);
         if (part->by_ring == RING_SHORT && w > 0) { /* every block of the ring gets as many tiles */
             const int64_t ring = ring_blocks(plan), tiles = work / w + 1, rounds = (tiles + ring - 1) / ring;
             w = work / (rounds * ring) + 1;
@@ -117,8 +132,8 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
 }
 
 /** Whether blocks may go on, if rows are alike, and how: where they do so some times. With a thread a row, short rows
- *  gain, and matrices that are not so large that the end of a launch counts little; tiles are too small for several
- *  vectors. With several threads a row, values of 4 bytes do. */
+ *  gain, and matrices that are not so large that the end of a launch counts little. With several threads a row, values
+ *  of 4 bytes do. Other kernels take two of the small tiles as one. */
 int may_ring(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
 {
     const int tile = part->lanes_shift ? (int)SPMV_CUDA_ROWS_TILE : (int)SPMV_CUDA_RING_TILE;
@@ -127,9 +142,16 @@ int may_ring(trine_spmv plan, const struct spmv_side *side, const struct cuda_pa
     if (side->offset_bits != 32 || trine_dtype_size(plan->base.dtype) > 8 || plan->options.tune.entries_per_block ||
         plan->base.ctx->info.compute_capability < 90 || rounds < 2 || mean <= MOSTLY_EMPTY)
         return 0;
-    if (!part->lanes_shift)
-        return plan->options.max_nrhs == 1 && mean <= LONGEST_OF_RING && rounds < MOST_ROUNDS ? RING_SHORT : 0;
+    if (!part->lanes_shift) return mean <= LONGEST_OF_RING && rounds < MOST_ROUNDS ? RING_SHORT : 0;
     return part->lanes_shift > 1 && plan->value_size == 4 && !side->position_bits ? RING_LONG : 0;
+}
+
+/** Whether rows are to share elements of x in groups: most that were looked at can. */
+bool share_columns(trine_spmv plan, const struct spmv_side *side)
+{
+    return side->rows_alike && !side->position_bits && plan->options.max_nrhs == 1 &&
+           trine_dtype_size(plan->base.dtype) <= 8 && mean_row(plan, side) >= LEAST_OF_ALIKE &&
+           !plan->options.tune.entries_per_block && alike_rows(plan, side) > 0;
 }
 
 /** Whether threads take rows, 2^lanes_shift each, and how many. */
@@ -144,7 +166,8 @@ void choose_rows(trine_spmv plan, const struct spmv_side *side, int64_t longest,
     part->lanes_shift = 0;
     part->mostly_empty = part->by_rows && mean <= MOSTLY_EMPTY;
     while (part->lanes_shift < 5 && mean > ENTRIES_OF_A_THREAD * (1 << part->lanes_shift)) part->lanes_shift++;
-    part->by_ring = part->by_rows ? may_ring(plan, side, part) : 0;
+    part->by_groups = part->by_rows && share_columns(plan, side);
+    part->by_ring = part->by_rows && !part->by_groups ? may_ring(plan, side, part) : 0;
 }
 
 /** The part but for its arrays. */
@@ -193,6 +216,8 @@ struct segmented_arguments arguments_of(trine_spmv plan, const struct spmv_side 
     a.wide_offsets = side->offset_bits == 64;
     a.scheme = part->scheme;
     a.n_blocks = a.end_block = (int)part->blocks;
+    a.starts_each = starts_each(part);
+    a.rows_together = part->by_groups ? (int)SPMV_CUDA_ALIKE_ROWS : 1;
     return a;
 }
 
@@ -209,17 +234,19 @@ trine_status find_longest(trine_spmv plan, struct spmv_side *side, const struct 
     trine_context ctx = plan->base.ctx;
     const gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int threads = looking_threads(side->n_rows);
+    const bool compares = !side->position_bits && mean_row(plan, side) >= LEAST_OF_ALIKE;
     struct row_facts found = {};
     void *on_device = nullptr;
     TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof found, &on_device));
     TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, stream));
-    measure_rows<THREADS>
-        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (row_facts *)on_device, threads);
+    measure_rows<THREADS><<<threads / THREADS, THREADS, 0, stream>>>(
+        arguments_of(plan, side, part), compares ? side->columns : nullptr, (row_facts *)on_device, threads);
     TRY(GPU_LAUNCHED("measuring the rows"));
     TRY(trine_device_copy_async(ctx, &found, on_device, sizeof found, stream));
     TRY(trine_device_synchronize(ctx, stream));
     if (side->ends_unchecked) TRY(spmv_check_ends(plan, found.first, found.last));
     side->ends_unchecked = false;
+    side->rows_alike = (double)found.alike >= MOST_ARE_ALIKE * (threads / THREADS);
     *longest = found.longest;
 done:
     trine_free(ctx, TRINE_DEVICE, on_device);
@@ -249,7 +276,7 @@ trine_status make_starts(trine_spmv plan, struct spmv_side *side, struct cuda_pa
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const int threads = looking_threads(side->n_rows);
-    const size_t bytes = (size_t)(part->blocks + 1) * sizeof *part->starts;
+    const size_t bytes = (size_t)(part->blocks + 2) * sizeof *part->starts;
     void *starts;
     TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &starts));
     part->starts = (struct block_start *)starts;
@@ -442,6 +469,14 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
         part.blocks = count_blocks(plan, side, &part);
         part.scheme = plan->options.method ? plan->options.method : TRINE_SPMV_BALANCED_POSTPROCESS;
     }
+    if (!side->part) { /* rows may turn out to be alike */
+        struct spmv_side alike = *side;
+        alike.rows_alike = true;
+        part.by_groups = share_columns(plan, &alike);
+        const int64_t of_alike = part.by_groups ? choose_work(plan, side, &part, -1, 0) : part.entries_per_block;
+        if (of_alike < part.entries_per_block) part.entries_per_block = of_alike;
+        part.blocks = count_blocks(plan, side, &part);
+    }
     *blocks = part.blocks;
     *sharing = part.scheme == TRINE_SPMV_ADAPTIVE ? 0 : part.blocks;
 }
@@ -451,8 +486,8 @@ size_t work_bytes(trine_spmv plan, int64_t nrhs) { return spmv_cuda_scratch(plan
 trine_status work_begin(trine_spmv plan, struct spmv_work *work)
 {
     trine_context ctx = plan->base.ctx;
-    const trine_status status =
-        trine_device_fill_async(ctx, work->base.buffer, 0, SPMV_CUDA_COUNTER_BYTES, ctx->stream);
+    const size_t bytes = spmv_cuda_scratch(plan, work->base.max_nrhs).partials;
+    const trine_status status = trine_device_fill_async(ctx, work->base.buffer, 0, bytes, ctx->stream);
     return status ? status : trine_device_synchronize(ctx, ctx->stream); /* products may be in any stream */
 }
 
@@ -465,7 +500,7 @@ void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
         int64_t blocks, sharing;
         if (!side->announced) continue;
         count_most(plan, side, &blocks, &sharing);
-        if (!plan->options.no_preprocess && side->n_rows) *kept += (blocks + 1) * (int64_t)sizeof(struct block_start);
+        if (!plan->options.no_preprocess && side->n_rows) *kept += (blocks + 2) * (int64_t)sizeof(struct block_start);
         if (side->position_bits) {
             const size_t bytes = spmv_cuda_transpose_bytes(side, plan->nnz);
             meanwhile = bytes > meanwhile ? bytes : meanwhile;
@@ -499,10 +534,10 @@ struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs)
         const int64_t columns = s == SPMV_N ? plan->n_cols : plan->n_rows;
         if (nrhs >= SPMV_CUDA_TURNED_FROM && sharing && columns > scratch.turned_rows) scratch.turned_rows = columns;
     }
-    scratch.partials = SPMV_CUDA_COUNTER_BYTES;
-    scratch.slots = scratch.partials + padded(2 * (size_t)most_sharing * row);
-    /* of a launch's blocks, of the joining ones, of those of vectors alone (product.cu) */
-    scratch.turned = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    /* 2 for each of a launch's blocks, of the joining ones, of those of vectors alone (product.cu) */
+    const size_t slots = 2 * (size_t)(2 * most_blocks + 1024);
+    scratch.partials = padded(slots * (element <= 8 ? 16 : 32));
+    scratch.turned = scratch.partials + padded(2 * (size_t)most_sharing * row);
     scratch.bytes = scratch.turned + padded(SPMV_CUDA_TURNED * element * (size_t)scratch.turned_rows);
     return scratch;
 }
@@ -516,7 +551,7 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
     l->reduce = part->reduce;
     l->by_rows = part->by_rows, l->by_ring = part->by_ring, l->lanes_shift = part->lanes_shift,
-    l->mostly_empty = part->mostly_empty;
+    l->mostly_empty = part->mostly_empty, l->by_groups = part->by_groups;
     l->by_warps = part->by_warps;
     /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
     int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;
@@ -528,8 +563,12 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
         else high = middle;
     }
     if (row_end < side->n_rows && low < part->samples) l->a.end_block = (int)(low * part->sample_step);
+    l->a.first_block /= l->a.starts_each;
+    l->a.end_block = (l->a.end_block + l->a.starts_each - 1) / l->a.starts_each;
     l->blocks = (unsigned)(l->a.end_block - l->a.first_block);
-    l->a.partials = (char *)l->work->base.buffer + SPMV_CUDA_COUNTER_BYTES;
+    l->a.left_open = l->work->base.buffer;
+    if (l->scheme != TRINE_SPMV_ADAPTIVE)
+        l->a.partials = (char *)l->work->base.buffer + spmv_cuda_scratch(plan, l->work->base.max_nrhs).partials;
     if (l->scheme != TRINE_SPMV_ADAPTIVE && l->partial_bytes > MOST_PARTIAL_BYTES)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "an accumulator of %zu bytes is too long for %s", l->partial_bytes,
                           trine_spmv_method_name((trine_spmv_method)l->scheme));

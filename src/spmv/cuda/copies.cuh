@@ -33,16 +33,10 @@ struct copies {
         asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 #endif
     }
-    /** Copies in bulk that a thread asks for come after what threads that it has met wrote to shared memory. */
-    static __device__ void come_later()
-    {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-        asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
-#endif
-    }
     /** By thread k for part k in bulk, else by all threads for part after part. Pieces of 16 bytes are copied, with
-     *  what there is beside the part; at the array's ends, byte by byte. */
-    template <int BLOCK> __device__ void ask(const wanted_part &p)
+     *  what there is beside the part; at the array's ends, byte by byte. AGAIN: the thread will ask for the part once
+     *  more. */
+    template <int BLOCK, bool AGAIN> __device__ void ask(const wanted_part &p)
     {
         const int ahead = (int)((unsigned long long)(p.array + p.first) & 15), end = ahead + p.bytes;
         const unsigned char *from = p.array + (p.first - ahead);
@@ -68,6 +62,10 @@ struct copies {
 #endif
         for (int k = ahead + me; k < begin; k += threads) p.to[k] = from[k];
         for (int k = stop + me; k < end; k += threads) p.to[k] = from[k];
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        /* the thread's next copy in bulk to the same place comes after what it has written there */
+        if (AGAIN && (ahead < begin || stop < end)) asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#endif
     }
 #if !(defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900)
     static __device__ void copy_16_async(unsigned char *to, const unsigned char *from)

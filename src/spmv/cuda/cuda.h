@@ -17,6 +17,7 @@ struct cuda_part {
     int by_rows, lanes_shift; /* the kernel of rows.cuh is taken, with 2^lanes_shift threads a row */
     int mostly_empty; /* so are rows, by_rows */
     int by_ring; /* by_rows, for ring.cuh: RING_SHORT or RING_LONG; 0: not */
+    int by_groups; /* by_rows, for alike.cuh */
     int by_warps; /* the kernel of warps.cuh is taken, and blocks are warps */
     int64_t entries_per_block, blocks;
     struct block_start *starts; /* on the device, blocks + 1; NULL: blocks search */
@@ -33,15 +34,15 @@ struct spmv_launch {
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
     void *reduce; /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
-    int by_rows, lanes_shift, mostly_empty, by_ring, by_warps; /* as in cuda_part */
+    int by_rows, lanes_shift, mostly_empty, by_ring, by_groups, by_warps; /* as in cuda_part */
     unsigned blocks; /* of the grid */
 };
 
-/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues;
- *  TURNED vectors of X by rows, in works of TURNED_FROM vectors or more, where rows are long. */
-enum { SPMV_CUDA_COUNTER_BYTES = 256, SPMV_CUDA_TURNED = 8, SPMV_CUDA_TURNED_FROM = 4 };
+/** A work's buffer: slots that warps or blocks leave values in (left_open.cuh), zero between products; sums of shared
+ *  rows; TURNED vectors of X by rows, in works of TURNED_FROM vectors or more, where rows are long. */
+enum { SPMV_CUDA_TURNED = 8, SPMV_CUDA_TURNED_FROM = 4 };
 struct cuda_scratch {
-    size_t partials, slots, turned, bytes; /* where they begin; of all */
+    size_t partials, turned, bytes; /* where sums and vectors begin; of all */
     int64_t turned_rows;                   /* that there is room for */
 };
 

@@ -6,6 +6,7 @@
 #ifndef TRINE_SPMV_MANY_CUH
 #define TRINE_SPMV_MANY_CUH
 
+#include "core/gpu_follow.cuh"
 #include "core/gpu_number.cuh"
 #include "spmv/cuda/segmented.cuh"
 #include "spmv/cuda/stretch.cuh"
@@ -34,7 +35,7 @@ template <class T, int BLOCK, int TILE, int LANES, int EACH> struct many_memory 
 /** EACH: neighbouring vectors of a thread; more than one: elements of a row of X lie side by side, those of Y too, each
  *  EACH in a place that is a multiple of their bytes, and nrhs is a multiple. */
 template <class P, int BLOCK, int TILE, int LANES, int EACH>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, EACH > 1 ? 1024 / BLOCK : 1)
     multiply_several(const __grid_constant__ segmented_arguments a, const __grid_constant__ several_products<P> m)
 {
     using T = typename P::product;
@@ -42,11 +43,12 @@ __global__ void __launch_bounds__(BLOCK)
     constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES, STEP = 6;
     __shared__ many_memory<T, BLOCK, TILE, LANES, EACH> s;
     const int me = threadIdx.x, group = me / LANES, lane = me % LANES;
+    let_follower_start();
     const long long b = a.first_block + (long long)blockIdx.x, vector = ((long long)blockIdx.y * LANES + lane) * EACH;
     const bool active = vector < m.nrhs;
     block_start from, to;
     if (a.starts) {
-        from = a.starts[b], to = a.starts[b + 1];
+        from = a.starts[b * a.starts_each], to = a.starts[(b + 1) * a.starts_each];
     } else {
         for (int k = me / 32; k < 2; k += BLOCK / 32) {
             const block_start found = search_start(a, b + k, me % 32);
@@ -55,6 +57,7 @@ __global__ void __launch_bounds__(BLOCK)
         __syncthreads();
         from = s.range[0], to = s.range[1];
     }
+    wait_for_predecessor(); /* what it wrote is read behind this, and what it reads is written */
     clip_to_rows(a, from, to);
     if (from.row > to.row || (from.row == to.row && from.nz >= to.nz)) return;
 
@@ -180,6 +183,8 @@ template <class P, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     using T = typename P::product;
     const int lane = threadIdx.x % 32;
     const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
+    let_follower_start();
+    wait_for_predecessor();
     if (b == 0 || b >= a.end_block) return;
     const block_start from = a.starts ? a.starts[b] : search_start(a, b, lane);
     const block_start to = a.starts ? a.starts[b + 1] : search_start(a, b + 1, lane);

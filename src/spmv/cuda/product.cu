@@ -3,6 +3,7 @@
 
 #include "core/gpu_kernels.h"
 #include "core/gpu_scalar.cuh"
+#include "spmv/cuda/alike.cuh"
 #include "spmv/cuda/cuda.h"
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
@@ -16,6 +17,7 @@
 namespace {
 
 constexpr int BLOCK = SPMV_CUDA_BLOCK, MANY_TILE = 6, JOIN_BLOCK = 256, VECTOR_BLOCKS = 512;
+constexpr int ALIKE_ENTRIES = SPMV_CUDA_ALIKE_ENTRIES;
 constexpr int MOST_GRID = 65535; /* blocks in its second direction */
 constexpr int64_t MOST_STRIDE = INT_MAX / 16, MOST_VECTORS = (int64_t)MOST_GRID * 8;
 /* Groups of vectors of a block of rows.cuh, which copies its entries once for them, and blocks that are enough. */
@@ -108,7 +110,7 @@ bool goes_on(const struct spmv_launch &l, const struct spmv_call *c, int how)
 unsigned ring_blocks(trine_spmv plan, const struct spmv_launch &l, int threads)
 {
     const unsigned most = (unsigned)(plan->base.ctx->info.multiprocessors * (threads / SPMV_CUDA_ROWS_BLOCK));
-    return l.blocks < most ? l.blocks : most;
+    return (unsigned)l.a.n_blocks < most ? (unsigned)l.a.n_blocks : most;
 }
 template <int TILE, int STEP, int THREADS, bool ONE, class Op>
 trine_status launch_ring(trine_spmv plan, const struct spmv_launch &l, gpuStream_t stream, const Op &op)
@@ -119,12 +121,29 @@ trine_status launch_ring(trine_spmv plan, const struct spmv_launch &l, gpuStream
                         dim3(ring_blocks(plan, l, THREADS)), SPMV_CUDA_ROWS_BLOCK, stream, l.a, op, l.lanes_shift);
 }
 
+/** Rows that are alike in groups. */
+template <class P> trine_status launch_groups(const struct spmv_launch &l, gpuStream_t stream, const P &p)
+{
+    if (!l.blocks) return TRINE_SUCCESS;
+    if constexpr (sizeof(typename P::stored) == 2) /* a warp a block */
+        return launch_early(reduce_rows_alike<P, 32, ALIKE_ENTRIES / 32, SPMV_CUDA_ALIKE_ROWS, 8, 6, 832, true>,
+                            dim3(l.blocks), 32, stream, l.a, p);
+    else if constexpr (sizeof(typename P::stored) == 4)
+        return launch_early(reduce_rows_alike<P, 64, ALIKE_ENTRIES / 64, SPMV_CUDA_ALIKE_ROWS, 16, 5, 1280, false>,
+                            dim3(l.blocks), 64, stream, l.a, p);
+    else
+        return launch_early(reduce_rows_alike<P, 64, ALIKE_ENTRIES / 64, SPMV_CUDA_ALIKE_ROWS, 16, 6, 1024, false>,
+                            dim3(l.blocks), 64, stream, l.a, p);
+}
+
 /** One vector, rows of similar lengths. */
 template <class P> trine_status launch_alike(trine_spmv plan, const struct spmv_launch &l, const struct spmv_call *c,
                                              const P &p)
 {
     const gpuStream_t stream = (gpuStream_t)c->stream;
     constexpr int THREADS = SPMV_CUDA_RING_BLOCKS * SPMV_CUDA_ROWS_BLOCK;
+    if constexpr (sizeof(typename P::product) <= 8 && !P::INDEXES)
+        if (l.by_groups && c->row_begin % SPMV_CUDA_ALIKE_ROWS == 0) return launch_groups(l, stream, p);
     if constexpr (sizeof(typename P::product) <= 8)
         if (goes_on(l, c, RING_SHORT)) return launch_ring<SPMV_CUDA_RING_TILE, 5, THREADS, true>(plan, l, stream, p);
     if constexpr (sizeof(typename P::product) <= 8 && sizeof(typename P::stored) < 8 && !P::INDEXES)
@@ -149,21 +168,16 @@ trine_status launch_together(const struct spmv_launch &l, gpuStream_t stream, co
 
 /* -------------------------------------------------------------- one vector */
 
-/** Warps by themselves, then what they share. Blocks that begin early lie where there is room first: few of them then
- *  share fewer multiprocessors than there are. */
+/** Warps by themselves. Blocks that begin early lie where there is room first: few of them then share fewer
+ *  multiprocessors than there are. */
 template <class Op> trine_status launch_warps(trine_spmv plan, const struct spmv_launch &l, gpuStream_t stream,
                                               const Op &op)
 {
     constexpr int EACH = sizeof(typename Op::product) <= 8 ? SPMV_CUDA_WARPS_EACH : SPMV_CUDA_WARPS_EACH / 2;
     constexpr int THREADS = Op::WARPS_THREADS, WARPS = SPMV_CUDA_WARPS_BLOCK / 32;
     const bool are_many = (int64_t)l.blocks * 32 >= (int64_t)plan->base.ctx->info.multiprocessors * THREADS;
-    const trine_status status =
-        launch_early_if(are_many, reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, THREADS, false>,
-                        dim3((l.blocks + WARPS - 1) / WARPS), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op);
-    return status || l.scheme != TRINE_SPMV_BALANCED_POSTPROCESS
-               ? status
-               : launch_early_if(are_many, join_rows_of_warps<Op, JOIN_BLOCK>, dim3(joining_blocks(l)), JOIN_BLOCK,
-                                 stream, l.a, op);
+    return launch_early_if(are_many, reduce_by_warps<Op, SPMV_CUDA_WARPS_BLOCK, EACH, THREADS, false>,
+                           dim3((l.blocks + WARPS - 1) / WARPS), SPMV_CUDA_WARPS_BLOCK, stream, l.a, op);
 }
 
 template <class Op>
@@ -236,17 +250,13 @@ trine_status launch_vectors(const struct spmv_launch &l, gpuStream_t stream, con
 template <int LANES, int EACH, class P>
 trine_status launch_several(const struct spmv_launch &l, gpuStream_t stream, const several_products<P> &m)
 {
-    trine_status status = TRINE_SUCCESS;
     const dim3 grid(l.blocks, (unsigned)((m.nrhs + LANES * EACH - 1) / (LANES * EACH)));
     if (!l.blocks) return TRINE_SUCCESS;
-    multiply_several<P, BLOCK, MANY_TILE, LANES, EACH><<<grid, BLOCK, 0, stream>>>(l.a, m);
-    TRY(GPU_LAUNCHED("multiply_several"));
-    if (l.scheme != TRINE_SPMV_ADAPTIVE) {
-        join_several<P, JOIN_BLOCK><<<preparing_blocks(l), JOIN_BLOCK, 0, stream>>>(l.a, m);
-        TRY(GPU_LAUNCHED("join_several"));
-    }
-done:
-    return status;
+    const trine_status status =
+        launch_early(multiply_several<P, BLOCK, MANY_TILE, LANES, EACH>, grid, BLOCK, stream, l.a, m);
+    return status || l.scheme == TRINE_SPMV_ADAPTIVE
+               ? status
+               : launch_early(join_several<P, JOIN_BLOCK>, dim3(preparing_blocks(l)), JOIN_BLOCK, stream, l.a, m);
 }
 
 /** Whether vectors by columns are turned into vectors by rows before the product: rows anywhere, and most of them asked
@@ -328,25 +338,23 @@ template <class Op> __global__ void __launch_bounds__(JOIN_BLOCK)
     op.finish(sums);
 }
 
-template <class P>
-void fill_epilogue(trine_spmv plan, const struct spmv_call *c, fused_product<P> *op)
+template <class P, bool AHEAD>
+void fill_epilogue(trine_spmv plan, const struct spmv_call *c, fused_product<P, AHEAD> *op)
 {
     using T = typename P::product;
     const trine_spmv_epilogue *e = c->epilogue;
-    char *buffer = (char *)c->work->base.buffer;
     fill_product(plan, c, static_cast<P *>(op));
     op->u = (const T *)e->dot;
     op->axpy = (T *)e->axpy;
     op->gamma = scalar_of<T>(c->gamma);
     op->results = (T *)e->results;
-    op->slots = (T *)(buffer + spmv_cuda_scratch(plan, c->work->base.max_nrhs).slots);
-    op->arrived = (unsigned *)buffer;
+    op->slots = (left_open<T> *)c->work->base.buffer;
     op->norm = e->norm != 0;
 }
 
 template <class T> trine_status finish_alone(trine_spmv plan, const struct spmv_call *c, bool keeps_y)
 {
-    fused_product<plain_product<T, T, false>> op = {};
+    fused_product<plain_product<T, T, false>, false> op = {};
     const int64_t n_rows = c->side->n_rows, needed = (n_rows + JOIN_BLOCK - 1) / JOIN_BLOCK;
     const unsigned blocks = (unsigned)(needed < 1 ? 1 : needed < VECTOR_BLOCKS ? needed : VECTOR_BLOCKS);
     fill_epilogue(plan, c, &op);
@@ -356,9 +364,10 @@ template <class T> trine_status finish_alone(trine_spmv plan, const struct spmv_
                         (long long)n_rows, keeps_y);
 }
 
-template <class T> trine_status multiply_fused(trine_spmv plan, const struct spmv_call *c, const struct spmv_launch &l)
+template <class T, bool AHEAD>
+trine_status multiply_fused(trine_spmv plan, const struct spmv_call *c, const struct spmv_launch &l)
 {
-    using Op = fused_product<plain_product<T, T, false>>;
+    using Op = fused_product<plain_product<T, T, false>, AHEAD>;
     trine_status status = TRINE_SUCCESS;
     const gpuStream_t stream = (gpuStream_t)c->stream;
     const bool joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS;
@@ -381,6 +390,13 @@ done:
     return status;
 }
 
+/** Whether what the epilogue reads is to be asked for ahead: elements of x have been read by then. */
+template <class T> bool asks_ahead(const struct spmv_launch &l, const struct spmv_call *c)
+{
+    const trine_spmv_epilogue *e = c->epilogue;
+    return goes_on(l, c, RING_SHORT) && (sizeof(T) == 4 || e->axpy || (e->dot && e->dot != c->X));
+}
+
 /* ----------------------------------------------------------------- dispatch */
 
 template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan, const struct spmv_call *c)
@@ -398,7 +414,7 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     if constexpr (FUSES)
         if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC &&
             (goes_on(l, c, RING_SHORT) || (!l.by_rows && !l.by_warps)))
-            return multiply_fused<T>(plan, c, l);
+            return asks_ahead<T>(l, c) ? multiply_fused<T, true>(plan, c, l) : multiply_fused<T, false>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
     const int64_t columns = c->side == &plan->side[SPMV_N] ? plan->n_cols : plan->n_rows;

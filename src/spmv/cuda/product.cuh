@@ -75,10 +75,10 @@ template <class T, class V, bool INDEXED> struct plain_product {
     using product = T;
     using accumulator = T;
     using result = T;
-    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false, INDEXES = INDEXED;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false, INDEXES = INDEXED, LOOKS_AHEAD = true;
     static constexpr int THREADS = sizeof(T) <= 8 ? 1536 : 1024;
     /* the same for warps.cuh: what spills to local memory costs more than the threads bring */
-    static constexpr int WARPS_THREADS = INDEXED || scalar<T>::is_complex ? 768 : 1024;
+    static constexpr int WARPS_THREADS = INDEXED || scalar<T>::is_complex ? 768 : 896;
 
     const V *values;
     const int *columns;

@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
                                                   const int rows = (int)(to.row - from.row),
                                                             count = (int)(to.nz - from.nz);
                                                   const bool room = m.has_room(count, rows, OFFSET_SHIFT);
-                                                  ask_for_entries<BLOCK>(m, a, op, from, room ? count : 0,
-                                                                         room ? rows + 1 : 0, OFFSET_SHIFT);
+                                                  ask_for_entries<BLOCK, true>(m, a, op, from, room ? count : 0,
+                                                                               room ? rows + 1 : 0, OFFSET_SHIFT);
     };
     int slot = 0, parity = 0;
     block_start from = a.starts[blockIdx.x], to = a.starts[blockIdx.x + 1];
@@ -44,6 +44,11 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     __syncthreads(); /* array ends, which threads copied; those of later tiles are there when their turn comes */
 
     typename local_of<Op>::type local = local_of<Op>::begin(op);
+    typename Op::before old, next_old; /* of the thread's first row; on its way while the tile before is worked on */
+    const auto look_ahead = [&] {
+        if (Op::LOOKS_AHEAD && ONE && me < (int)(to.row - from.row)) next_old = op.look(from.row, me);
+    };
+    look_ahead();
     for (int tile = blockIdx.x; tile < a.n_blocks; tile += step) {
         memory_type &m = ring[slot];
         const int rows = (int)(to.row - from.row), count = (int)(to.nz - from.nz), base = (int)from.nz;
@@ -75,14 +80,23 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
                     if (lane < d) sum = op.add(sum, other);
                 }
                 if (lane != 0 || r >= rows) continue;
-                if constexpr (Op::FUSED) op.store(row, r, sum, begin == end, local);
-                else op.store(row, r, sum, begin == end);
+                if constexpr (Op::LOOKS_AHEAD) {
+                    const typename Op::before b = ONE && first == 0 ? old : op.look(row, r);
+                    if constexpr (Op::FUSED) op.store(row, r, sum, begin == end, local, b);
+                    else op.store(row, r, sum, begin == end, b);
+                } else {
+                    op.store(row, r, sum, begin == end, local);
+                }
             }
         };
         const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << OFFSET_SHIFT);
         const stored *entries = op.first_stored() + from.nz;
         const int *columns = op.first_column() + from.nz;
-        if (tile + step < a.n_blocks) from = a.starts[tile + step], to = a.starts[tile + step + 1];
+        old = next_old;
+        if (tile + step < a.n_blocks) {
+            from = a.starts[tile + step], to = a.starts[tile + step + 1];
+            look_ahead();
+        }
         m.parts.wait(parity);
         if (!copies::IN_BULK) __syncthreads();
         if (m.has_room(count, rows, OFFSET_SHIFT))
@@ -91,7 +105,6 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
                           m.offset + ((unsigned long long)offsets & 15));
         else multiply_rows(entries, columns, offsets);
         __syncthreads(); /* the tile has been read */
-        copies::come_later();
         ask(tile + RING * step, m);
         if (++slot == RING) slot = 0, parity ^= 1;
     }

@@ -51,7 +51,7 @@ template <class Op, int BLOCK, int TILE, int HOW> struct rows_memory {
 /** By all threads of a block, which have met since m.parts.begin(), or in bulk by the first PARTS: ask for what is
  *  stored of `count` entries, for their columns, and for n_offsets offsets of rows, from `from` on, to shared memory,
  *  each to its address modulo 16. */
-template <int BLOCK, class Memory, class Op>
+template <int BLOCK, bool AGAIN, class Memory, class Op>
 __device__ __forceinline__ void ask_for_entries(Memory &m, const segmented_arguments &a, const Op &op,
                                                 const block_start &from, int count, int n_offsets, int offset_shift)
 {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void ask_for_entries(Memory &m, const segmented_argum
         if (part == 2)
             p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift, from.row << offset_shift,
                  n_offsets << offset_shift};
-        m.parts.template ask<BLOCK>(p);
+        m.parts.template ask<BLOCK, AGAIN>(p);
     }
 }
 /** The same, and they are there. */
@@ -72,10 +72,46 @@ template <int BLOCK, class Memory, class Op>
 __device__ __forceinline__ void copy_entries(Memory &m, const segmented_arguments &a, const Op &op,
                                              const block_start &from, int count, int rows, int offset_shift)
 {
-    ask_for_entries<BLOCK>(m, a, op, from, count, rows + 1, offset_shift);
+    ask_for_entries<BLOCK, false>(m, a, op, from, count, rows + 1, offset_shift);
     if (!copies::IN_BULK) m.parts.wait(0);
     __syncthreads(); /* array ends, which threads copied */
     if (copies::IN_BULK) m.parts.wait(0);
+}
+
+/** The block's part of the matrix, when what was launched before has been waited for; m is ready to be asked for it. */
+struct part_of_rows {
+    block_start from;
+    int rows, count; /* entries, fewer than 2^31 */
+    int offset_shift; /* of bytes */
+};
+template <class Memory> __device__ __forceinline__ part_of_rows begin_rows(Memory &m, const segmented_arguments &a)
+{
+    if (threadIdx.x == 0) m.parts.begin();
+    __syncthreads();
+    let_follower_start();
+    const block_start *starts = a.starts + (a.first_block + (long long)blockIdx.x) * a.starts_each;
+    block_start from = starts[0], to = starts[a.starts_each];
+    wait_for_predecessor(); /* what it wrote is read behind this; starts are the plan's own */
+    clip_to_rows(a, from, to);
+    return {from, (int)(to.row - from.row), (int)(to.nz - from.nz), a.wide_offsets ? 3 : 2};
+}
+/** multiply(entries, columns, offsets of the part's rows) on copies in shared memory if there is room, else where they
+ *  lie. */
+template <int BLOCK, class Memory, class Op, class F>
+__device__ __forceinline__ void with_entries(Memory &m, const segmented_arguments &a, const Op &op,
+                                             const part_of_rows &part, const F &multiply)
+{
+    using stored = typename Op::stored;
+    const unsigned char *offsets = (const unsigned char *)a.offsets + (part.from.row << part.offset_shift);
+    const stored *entries = op.first_stored() + part.from.nz;
+    const int *columns = op.first_column() + part.from.nz;
+    if (!m.has_room(part.count, part.rows, part.offset_shift)) return multiply(entries, columns, offsets);
+    copy_entries<BLOCK>(m, a, op, part.from, part.count, part.rows, part.offset_shift);
+    const int *own_columns = (const int *)(m.column + ((unsigned long long)columns & 15));
+    const unsigned char *own_offsets = m.offset + ((unsigned long long)offsets & 15);
+    if constexpr (Op::STAGED)
+        multiply((const stored *)(m.stored + ((unsigned long long)entries & 15)), own_columns, own_offsets);
+    else multiply(entries, own_columns, own_offsets);
 }
 
 /** Method adaptive, whose starts are known. STEP: entries that a thread has on their way, of so many rows where these
@@ -92,16 +128,10 @@ __global__ void __launch_bounds__(BLOCK,
     __shared__ memory_type m;
     const int me = threadIdx.x, lanes_shift = HOW == ROWS_BY_THREADS ? given_shift : 0;
     const int lanes = 1 << lanes_shift, lane = me & (lanes - 1);
-    const int offset_shift = a.wide_offsets ? 3 : 2;
-    if (me == 0) m.parts.begin();
-    __syncthreads();
-    let_follower_start();
-    const block_start *starts = a.starts + a.first_block + blockIdx.x;
-    block_start from = starts[0], to = starts[1];
-    wait_for_predecessor(); /* what it wrote is read behind this; starts are the plan's own */
-    clip_to_rows(a, from, to);
-    const int rows = (int)(to.row - from.row), count = (int)(to.nz - from.nz);
-    const int base = (int)from.nz; /* a block has fewer than 2^31 entries: the lower halves of offsets do */
+    const part_of_rows part = begin_rows(m, a);
+    const block_start from = part.from;
+    const int rows = part.rows, offset_shift = part.offset_shift;
+    const int base = (int)from.nz; /* the lower halves of offsets do */
 
     const auto fetch = [&](const Op &mine, const stored *entries, const int *columns, int k, int r) {
         return mine.fetch(entries, k, columns[k], from.nz + k, from.row + r);
@@ -209,19 +239,7 @@ __global__ void __launch_bounds__(BLOCK,
         }
     };
 
-    const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << offset_shift);
-    const stored *entries = op.first_stored() + from.nz;
-    const int *columns = op.first_column() + from.nz;
-    if (m.has_room(count, rows, offset_shift)) {
-        copy_entries<BLOCK>(m, a, op, from, count, rows, offset_shift);
-        const int *own_columns = (const int *)(m.column + ((unsigned long long)columns & 15));
-        const unsigned char *own_offsets = m.offset + ((unsigned long long)offsets & 15);
-        if constexpr (Op::STAGED)
-            multiply_vectors((const stored *)(m.stored + ((unsigned long long)entries & 15)), own_columns, own_offsets);
-        else multiply_vectors(entries, own_columns, own_offsets);
-    } else {
-        multiply_vectors(entries, columns, offsets);
-    }
+    with_entries<BLOCK>(m, a, op, part, multiply_vectors);
 }
 
 #endif

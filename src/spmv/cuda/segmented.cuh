@@ -43,9 +43,10 @@ struct alignas(16) block_start { long long nz, row; };
 
 struct segmented_arguments {
     const void *offsets; /* n_rows + 1, of 32 or 64 bits */
-    const struct block_start *starts; /* n_blocks + 1; NULL: every block searches for its own */
+    const struct block_start *starts; /* n_blocks + 2, of which two are the end; NULL: a block searches for its own */
     void *partials; /* postprocess: 2 accumulators a block: of the row that another block began, and
                        of the row that it leaves open */
+    void *left_open; /* postprocess by warps (warps.cuh): a slot a warp */
     long long n_rows, nnz;
     long long row_begin, row_end; /* rows to be stored */
     long long entries_per_block; /* w; an entry counts 1, a row row_weight */
@@ -54,6 +55,8 @@ struct segmented_arguments {
     int scheme;
     int n_blocks; /* of a launch for all rows */
     int first_block, end_block; /* those of this launch: block b of the grid is block first_block + b */
+    int rows_together; /* adaptive: blocks begin with rows that are multiples of it, if it is more than 1 */
+    int starts_each; /* from one block to the next: 1, or 2 where blocks have whole rows (rows.cuh) */
 };
 
 #ifdef __CUDACC__
@@ -131,11 +134,19 @@ __device__ inline long long key_at(const segmented_arguments &a, long long i)
     return offset_at(a, i) + a.row_weight * i;
 }
 
+/** Adaptive: the first start with row i or one behind it. */
+__device__ inline block_start start_at_row(const segmented_arguments &a, long long i)
+{
+    if (a.rows_together > 1) i += (a.rows_together - i % a.rows_together) % a.rows_together;
+    if (i > a.n_rows) i = a.n_rows;
+    return {offset_at(a, i), i};
+}
+
 /** The start of block b as a block of a whole matrix has it, from i, the first row with key(i) >= b w (adaptive) or
  *  the last with key(i) <= b w. */
 __device__ inline block_start start_from(const segmented_arguments &a, long long b, long long i)
 {
-    if (a.scheme == SCHEME_ADAPTIVE) return {offset_at(a, i), i};
+    if (a.scheme == SCHEME_ADAPTIVE) return start_at_row(a, i);
     if (i >= a.n_rows) return {a.nnz, a.n_rows};
     const long long begin = offset_at(a, i), end = offset_at(a, i + 1);
     const long long nz = b * a.entries_per_block - a.row_weight * i;
@@ -372,7 +383,8 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
          * do. */
         const unsigned char *ends_of_rows = (const unsigned char *)a.offsets + ((row + 1) << offset_shift);
         const auto end_of = [&](int r) {
-            return *(const int *)(ends_of_rows + ((long long)r << offset_shift)) - (int)base;
+            const unsigned long long place = r; /* of row -1 as well, and a negative number is not to be shifted */
+            return *(const int *)(ends_of_rows + (long long)(place << offset_shift)) - (int)base;
         };
         int end[KEPT]; /* of the rows that the thread looks at first: the longest wait, so it begins here */
 #pragma unroll
@@ -577,7 +589,8 @@ constexpr int FEW_BLOCKS = 8; /* of which a thread puts a row together; of more,
 /** The second launch of postprocess: a thread for every block looks whether a row that another block began ended in it,
  *  and stores the sum of what all of them had of it, in order. Without starts, for which a warp searches, a warp for
  *  every block. */
-template <class Op, int BLOCK> __device__ inline void join_blocks(const segmented_arguments &a, const Op &op)
+template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     using A = typename Op::accumulator;
     const int lane = threadIdx.x % 32, shift = a.starts ? 0 : 5, mine = a.starts ? lane : 0;
@@ -632,11 +645,6 @@ template <class Op, int BLOCK> __device__ inline void join_blocks(const segmente
     }
     if constexpr (Op::FUSED) op.finish(local);
 }
-template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
-{
-    join_blocks<Op, BLOCK>(a, op);
-}
 
 /** The launch before one with atomics: rows that blocks share get what they have without the product. A warp a block,
  *  so that it can search. */
@@ -652,64 +660,6 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     const long long begin = offset_at(a, from.row);
     /* once: by the block after the one in which the row begins */
     if (begin < from.nz && (before.row < from.row || before.nz <= begin)) op.prepare(from.row);
-}
-
-/** Starts of all blocks (Algorithms 4 and 5, without their gaps). n_threads of the grid look at rows by turns, and
- *  write the starts that lie in them. */
-template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    find_starts(const segmented_arguments a, block_start *starts, int n_threads)
-{
-    const long long w = a.entries_per_block, me = (long long)blockIdx.x * BLOCK + threadIdx.x;
-    const bool adaptive = a.scheme == SCHEME_ADAPTIVE;
-    const auto write = [&](long long b, long long i, long long end) {
-        if (b < a.n_blocks && b > 0) starts[b] = adaptive ? block_start{end, i + 1} : start_from(a, b, i);
-    };
-    /* adaptive: b w in (k0, k1], start at the next row. Balanced: b w in [k0, k1), start in this one */
-    if (a.nnz + a.row_weight * a.n_rows < 0x7FFFFFFF && w < 0x40000000) { /* b w + w fits into 32 bits */
-        const unsigned v = (unsigned)w, inverse = 0xFFFFFFFFu / v;
-        for (long long i = me; i < a.n_rows; i += n_threads) {
-            const unsigned begin = (unsigned)offset_at(a, i), end = (unsigned)offset_at(a, i + 1);
-            const unsigned k0 = begin + a.row_weight * (unsigned)i, k1 = end + a.row_weight * ((unsigned)i + 1);
-            unsigned b = __umulhi(k0, inverse); /* k0 / v, or one less */
-            if ((b + 1) * v <= k0) b++;
-            if (adaptive || b * v < k0) b++;
-            for (; adaptive ? b * v <= k1 : b * v < k1; b++) write(b, i, end);
-        }
-    } else {
-        for (long long i = me; i < a.n_rows; i += n_threads) {
-            const long long begin = offset_at(a, i), end = offset_at(a, i + 1);
-            const long long k0 = begin + a.row_weight * i, k1 = end + a.row_weight * (i + 1);
-            long long b = k0 / w;
-            if (adaptive || b * w < k0) b++;
-            for (; adaptive ? b * w <= k1 : b * w < k1; b++) write(b, i, end);
-        }
-    }
-    if (me == 0) starts[0] = {0, 0}, starts[a.n_blocks] = {a.nnz, a.n_rows};
-}
-
-/** What is found of rows. */
-struct row_facts {
-    long long first, last; /* offsets */
-    int longest; /* the most entries that a row has; zero before */
-};
-/** An atomic for each block. */
-template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    measure_rows(const segmented_arguments a, row_facts *facts, int n_threads)
-{
-    __shared__ int of_block;
-    long long most = 0;
-    if (threadIdx.x == 0) of_block = 0;
-    __syncthreads();
-#pragma unroll 4
-    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < a.n_rows; i += n_threads) {
-        const long long length = offset_at(a, i + 1) - offset_at(a, i);
-        most = length > most ? length : most;
-    }
-    const int of_warp = __reduce_max_sync(~0u, most < 0x7FFFFFFF ? (int)most : 0x7FFFFFFF);
-    if (threadIdx.x % 32 == 0) atomicMax(&of_block, of_warp);
-    __syncthreads();
-    if (threadIdx.x == 0 && of_block > 0) atomicMax(&facts->longest, of_block);
-    if (threadIdx.x == 0 && blockIdx.x == 0) facts->first = offset_at(a, 0), facts->last = offset_at(a, a.n_rows);
 }
 #endif
 #endif

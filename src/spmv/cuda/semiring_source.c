@@ -189,7 +189,9 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
            "    using product = trine_product;\n"
            "    using accumulator = trine_accumulator;\n"
            "    using result = trine_result;\n"
-           "    static constexpr int THREADS = sizeof(trine_product) + sizeof(trine_accumulator) <= 16 ? 1152 : 1024;\n"
+           "    static constexpr int THREADS = sizeof(trine_product) + sizeof(trine_accumulator) <= 8    ? 1280\n"
+           "                                   : sizeof(trine_product) + sizeof(trine_accumulator) <= 16 ? 1152\n"
+           "                                                                                             : 1024;\n"
            "    static constexpr bool HAS_ATOMIC = false, FUSED = false, NEEDS_ROW = ");
     add(t, s->needs_row ? "true;\n" : "false;\n");
     add(t, "    trine_data data;\n"

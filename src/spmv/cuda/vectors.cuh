@@ -30,22 +30,16 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     using several = stretch<T, EACH>;
     using memory_type = rows_memory<P, BLOCK, TILE, ROWS_BY_THREADS>;
     __shared__ memory_type m;
-    const int me = threadIdx.x, offset_shift = a.wide_offsets ? 3 : 2;
-    if (me == 0) m.parts.begin();
-    __syncthreads();
-    let_follower_start();
-    const block_start *starts = a.starts + a.first_block + blockIdx.x;
-    block_start from = starts[0], to = starts[1];
-    wait_for_predecessor(); /* what it wrote is read behind this; starts are the plan's own */
-    clip_to_rows(a, from, to);
-    const int rows = (int)(to.row - from.row), count = (int)(to.nz - from.nz);
-    const int base = (int)from.nz; /* a block has fewer than 2^31 entries: the lower halves of offsets do */
+    const int me = threadIdx.x;
+    const part_of_rows own = begin_rows(m, a);
+    const int rows = own.rows, offset_shift = own.offset_shift;
+    const int base = (int)own.from.nz; /* the lower halves of offsets do */
     const int shift = by.vectors_shift + by.parts_shift, parts = 1 << by.parts_shift;
     const int part = me >> by.vectors_shift & (parts - 1);
     const int vector = ((blockIdx.y << by.vectors_shift) + (me & ((1 << by.vectors_shift) - 1))) * EACH;
     const bool active = vector < by.n_vectors;
     const char *x = (const char *)p.x + (active ? vector : 0) * (int)sizeof(T);
-    char *y = (char *)p.y + from.row * p.y_bytes + vector * (int)sizeof(T);
+    char *y = (char *)p.y + own.from.row * p.y_bytes + vector * (int)sizeof(T);
 
     const auto multiply_rows = [&](const stored *entries, const int *columns, const unsigned char *offsets) {
         const auto element = [&](int k) { return *(const several *)(x + (long long)columns[k] * p.x_bytes); };
@@ -95,17 +89,7 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         }
     };
 
-    const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << offset_shift);
-    const stored *entries = p.first_stored() + from.nz;
-    const int *columns = p.first_column() + from.nz;
-    if (m.has_room(count, rows, offset_shift)) {
-        copy_entries<BLOCK>(m, a, p, from, count, rows, offset_shift);
-        multiply_rows((const stored *)(m.stored + ((unsigned long long)entries & 15)),
-                      (const int *)(m.column + ((unsigned long long)columns & 15)),
-                      m.offset + ((unsigned long long)offsets & 15));
-    } else {
-        multiply_rows(entries, columns, offsets);
-    }
+    with_entries<BLOCK>(m, a, p, own, multiply_rows);
 }
 
 #endif

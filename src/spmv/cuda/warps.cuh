@@ -7,7 +7,8 @@
  *   (b) lanes that look at rows set a bit at each row's last entry;
  *   (c) every lane goes through EACH neighbouring products, a scan over the warp hands on what is left open;
  *   (d) sums lie where the last entry of their row was. Lanes that look at rows store them, empty rows too.
- * What blocks share of rows is kept as reduce_rows does, for join_shared_rows.
+ * A warp leaves what it has of a row that ends in another one (left_open.cuh). The warp in which the row ends waits for
+ * that, and puts it together in order.
  *
  * The operator Op is one of segmented.cuh, not FUSED and without NEEDS_ROW; besides, it has
  *     int load_column(long long nz) const;
@@ -16,6 +17,7 @@
 #define TRINE_SPMV_WARPS_CUH
 
 #include "core/gpu_follow.cuh"
+#include "spmv/cuda/left_open.cuh"
 #include "spmv/cuda/segmented.cuh"
 
 template <class V> __device__ inline V broadcast_from(V v, int lane)
@@ -32,7 +34,40 @@ template <class Op, int EACH> struct warp_memory {
     using items = slots<typename Op::product, typename Op::result, 32, EACH>;
     alignas(16) unsigned char item[items::BYTES];
     unsigned ends[32]; /* a bit for every entry of a lane's that is a row's last */
+    alignas(16) unsigned char head[sizeof(A)]; /* of the row that other warps began */
 };
+
+/** By a warp: the sum of what `count` warps have left, in order, in lane 0. The slots are zero again. */
+template <class Op, class A> __device__ inline A take_left_open(const Op &op, left_open<A> *slots, int count, int lane)
+{
+    constexpr int AT_ONCE = 4; /* neighbours, of a lane */
+    A sum;
+    for (int first = 0; first < count; first += 32 * AT_ONCE) {
+        const int own = first + lane * AT_ONCE, lanes = (count - first + AT_ONCE - 1) / AT_ONCE; /* that have one */
+        left_open<A> open[AT_ONCE];
+        bool all;
+        do {
+            all = true;
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; q++) open[q] = look_at(slots + (own + q < count ? own + q : first));
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; q++) all = all && open[q].is_there;
+        } while (!__all_sync(~0u, all));
+        A mine = open[0].value;
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; q++)
+            if (own + q < count) {
+                if (q) mine = op.add(mine, open[q].value);
+                slots[own + q].is_there = 0;
+            }
+        for (int d = 1; d < 32 && d < lanes; d *= 2) { /* neighbours, then neighbouring pairs of them, ... */
+            const A next = shuffle_down(mine, d);
+            if (lane % (2 * d) == 0 && lane + d < lanes) mine = op.add(mine, next);
+        }
+        sum = first ? op.add(sum, mine) : mine;
+    }
+    return sum;
+}
 
 /** Methods adaptive and postprocess, starts known. THREADS: of a multiprocessor. AHEAD: columns of the next tile are
  *  asked for while this one is worked on. */
@@ -55,24 +90,20 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     __syncwarp();
     wait_for_predecessor(); /* what it wrote is read behind this; starts are the plan's own */
     clip_to_rows(a, from, to);
-    open_sum<A> *partials = a.scheme == SCHEME_POSTPROCESS ? (open_sum<A> *)a.partials + 2 * b : nullptr;
-    if (from.row > to.row || (from.row == to.row && from.nz >= to.nz)) {
-        if (partials && lane == 0) partials[0].exists = partials[1].exists = false;
-        return;
-    }
+    if (from.row > to.row || (from.row == to.row && from.nz >= to.nz)) return;
 
     /* A warp has fewer than 2^31 entries: positions count from its first, and lower halves of offsets do. */
     const int offset_shift = a.wide_offsets ? 3 : 2;
     const int rows = (int)(to.row - from.row), all = (int)(to.nz - from.nz);
     const unsigned char *ends_of_rows = (const unsigned char *)a.offsets + ((from.row + 1) << offset_shift);
     const auto end_of = [&](int r) {
-        return *(const int *)(ends_of_rows + ((long long)r << offset_shift)) - (int)from.nz;
+        const unsigned long long place = r; /* of row -1 as well, and a negative number is not to be shifted */
+        return *(const int *)(ends_of_rows + (long long)(place << offset_shift)) - (int)from.nz;
     };
     const auto end_if = [&](int r) { return r < rows ? end_of(r) : NEVER; };
     int row = 0;                                              /* the first that has not ended, from from.row */
     int row_begin = from.row < a.n_rows ? end_of(-1) : 0; /* where it begins; before 0: in another block */
-    const bool began = partials && rows > 0 && row_begin < 0;
-    if (partials && lane == 0 && !began) partials[0].exists = false;
+    const bool began = a.scheme == SCHEME_POSTPROCESS && rows > 0 && row_begin < 0;
     int end = end_if(lane), column[EACH];
     const auto load_columns = [&](int base) {
 #pragma unroll
@@ -164,7 +195,7 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
             items::put(m.item, lane * items::STEP + first, op.project(first_sum));
         }
         const bool leaves_first = began && row == 0 && next > 0; /* its sum is not that of the whole row */
-        if (leaves_first && first >= 0 && !before.after_end) partials[0] = {first_sum, true, true};
+        if (leaves_first && first >= 0 && !before.after_end) *(A *)m.head = first_sum;
         /* what is open behind the last lane that has entries */
         const int last_lane = count >= CAPACITY ? 31 : count <= 0 ? 0 : (count - 1) / EACH;
         open_sum<A> open = join(op, carry, open_sum<A>{upto.value, upto.exists, upto.after_end});
@@ -192,16 +223,13 @@ __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         if (last) break;
         __syncwarp();
     }
-    if (partials && lane == 0) partials[1] = {carry.value, carry.exists, false};
-}
-
-/** join_shared_rows behind it, which begins early. */
-template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    join_rows_of_warps(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
-{
-    let_follower_start();
-    wait_for_predecessor();
-    join_blocks<Op, BLOCK>(a, op);
+    if (a.scheme != SCHEME_POSTPROCESS) return;
+    left_open<A> *slots = (left_open<A> *)a.left_open;
+    if (lane == 0 && carry.exists) leave(slots + b, carry.value);
+    if (!began || row == 0) return;
+    const long long low = key_at(a, from.row) / a.entries_per_block; /* the warp in which the row begins */
+    const A sum = take_left_open(op, slots + low, (int)(b - low), lane);
+    if (lane == 0) op.store(from.row, 0, op.project(op.add(sum, *(const A *)m.head)), false);
 }
 
 #endif
