@@ -1,0 +1,173 @@
+/* The rows of A that a block multiplies by, in its shared memory from the first product of a launch to the last, if
+ * there is room. Names no runtime, so that tests run it on a CPU. */
+#ifndef TRINE_KRYLOV_ROWS_HERE_CUH
+#define TRINE_KRYLOV_ROWS_HERE_CUH
+
+#include "krylov/cuda/program.cuh"
+#include "spmv/rows_of.h"
+
+namespace {
+
+/** Of a launch: A, and entries of a block that there is room for. */
+struct matrix_rows {
+    const void *offsets;
+    const int32_t *columns;
+    const void *values;
+    bool wide; /* offsets have 64 bits */
+    int room;
+    __device__ int64_t offset(int64_t i) const
+    {
+        return wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+    }
+};
+
+/** Every 17th place stays free: threads with a row each find their entries in different banks. */
+KRYLOV_BOTH int place_of_entry(int i) { return i + i / 16; }
+
+/** Bytes for `room` entries and `rows` rows. */
+size_t bytes_of_rows(size_t size, int room, int64_t rows)
+{
+    return (size_t)(place_of_entry(room) + 1) * (size + sizeof(int32_t)) + (size_t)(rows + 1) * sizeof(int32_t);
+}
+/** Entries that `bytes` have room for, of so many rows of A; no more than there may be, and none if most blocks have
+ *  more. */
+int room_of_rows(size_t size, size_t bytes, int64_t rows, const struct spmv_rows *A)
+{
+    const size_t of_rows = bytes_of_rows(size, 0, rows);
+    const int64_t most = rows * A->longest_row, mean = A->n ? A->nnz / A->n * rows : 0,
+                  room = bytes > of_rows ? (int64_t)((bytes - of_rows) * 16 / 17 / (size + sizeof(int32_t))) : 0;
+    return mean > room ? 0 : (int)(room < most ? room : most);
+}
+matrix_rows matrix_of(const struct spmv_rows *rows)
+{
+    return {rows->offsets, rows->columns, rows->values, rows->offset_bits == 64, 0};
+}
+
+/** Rows from `begin` to `end`. */
+template <typename T> struct rows_here {
+    const matrix_rows &a;
+    int64_t begin, end, first; /* first: entry */
+    T *values;
+    int32_t *columns, *offsets; /* offsets: from the first entry on */
+    bool are_here;              /* the same in all threads */
+
+    /** All threads, of which there are `threads`. A may be none, of which there are no products. */
+    __device__ rows_here(const matrix_rows &A, int64_t from, int64_t to, void *memory, int threads)
+        : a(A), begin(from), end(to), first(0), values((T *)memory), are_here(false)
+    {
+        if (!a.offsets) return;
+        first = a.offset(begin);
+        const int64_t count = a.offset(end) - first;
+        are_here = count <= a.room;
+        columns = (int32_t *)(values + place_of_entry(a.room) + 1);
+        offsets = columns + place_of_entry(a.room) + 1;
+        if (!are_here) return;
+        for (int64_t i = threadIdx.x; i <= end - begin; i += threads)
+            offsets[i] = (int32_t)(a.offset(begin + i) - first);
+#pragma unroll 4
+        for (int i = (int)threadIdx.x; i < (int)count; i += threads) {
+            values[place_of_entry(i)] = ((const T *)a.values)[first + i];
+            columns[place_of_entry(i)] = a.columns[first + i];
+        }
+        __syncthreads();
+    }
+
+    /** Of row i, from its entry k on: column and value; beyond its end column 0, whose product is not added. */
+    template <bool HERE> __device__ int32_t column_of(int64_t at, int k, int count) const
+    {
+        if constexpr (HERE) {
+            const int32_t column = columns[k < count ? place_of_entry((int)at + k) : 0];
+            return k < count ? column : 0;
+        } else {
+            return k < count ? a.columns[at + k] : 0;
+        }
+    }
+    template <bool HERE> __device__ T value_of(int64_t at, int k, int count) const
+    {
+        if constexpr (HERE) return values[k < count ? place_of_entry((int)at + k) : 0];
+        else return k < count ? ((const T *)a.values)[at + k] : zero_of<T>();
+    }
+    template <bool HERE> __device__ int64_t row_at(int64_t row) const
+    {
+        if constexpr (HERE) return offsets[row - begin];
+        else return a.offset(row);
+    }
+
+    /** AT_ONCE elements of x for each row are on their way together. */
+    template <bool HERE, int ROWS, int AT_ONCE> __device__ void multiply(int64_t i, int64_t step, const T *x,
+                                                                         T (&sum)[ROWS]) const
+    {
+        int64_t at[ROWS];
+        int count[ROWS], most = 0;
+#pragma unroll
+        for (int e = 0; e < ROWS; e++) {
+            const int64_t row = i + e * step < end ? i + e * step : end, next = row < end ? row + 1 : end;
+            sum[e] = zero_of<T>();
+            at[e] = row_at<HERE>(row);
+            count[e] = (int)(row_at<HERE>(next) - at[e]);
+            most = count[e] > most ? count[e] : most;
+        }
+        for (int k = 0; k < most; k += AT_ONCE) {
+            T of_x[ROWS][AT_ONCE], value[ROWS][AT_ONCE];
+#pragma unroll
+            for (int e = 0; e < ROWS; e++)
+#pragma unroll
+                for (int l = 0; l < AT_ONCE; l++) {
+                    of_x[e][l] = x[column_of<HERE>(at[e], k + l, count[e])];
+                    if constexpr (!HERE) value[e][l] = value_of<HERE>(at[e], k + l, count[e]);
+                }
+#pragma unroll
+            for (int e = 0; e < ROWS; e++)
+#pragma unroll
+                for (int l = 0; l < AT_ONCE; l++) {
+                    if constexpr (HERE) value[e][l] = value_of<HERE>(at[e], k + l, count[e]);
+                    const T more = sum[e] + value[e][l] * of_x[e][l];
+                    if (k + l < count[e]) sum[e] = more;
+                }
+        }
+    }
+    /** Rows i, i + step, ... of A times x, as far as they are below `end`; so many entries of each together. */
+    template <int ROWS, int AT_ONCE = 5> __device__ void product(int64_t i, int64_t step, const T *x,
+                                                                 T (&sum)[ROWS]) const
+    {
+        if (are_here) multiply<true, ROWS, AT_ONCE>(i, step, x, sum);
+        else multiply<false, ROWS, AT_ONCE>(i, step, x, sum);
+    }
+
+    /** Row i of A times COLUMNS vectors. */
+    template <bool HERE, int COLUMNS, int AT_ONCE> __device__ void
+    multiply_with(int64_t i, const T *const (&x)[COLUMNS], T (&sum)[COLUMNS]) const
+    {
+        const int64_t at = row_at<HERE>(i);
+        const int count = (int)(row_at<HERE>(i + 1) - at);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) sum[c] = zero_of<T>();
+        for (int k = 0; k < count; k += AT_ONCE) {
+            T of_x[COLUMNS][AT_ONCE], value[AT_ONCE];
+#pragma unroll
+            for (int l = 0; l < AT_ONCE; l++) {
+                const int32_t column = column_of<HERE>(at, k + l, count);
+                value[l] = value_of<HERE>(at, k + l, count);
+#pragma unroll
+                for (int c = 0; c < COLUMNS; c++) of_x[c][l] = x[c][column];
+            }
+#pragma unroll
+            for (int l = 0; l < AT_ONCE; l++)
+#pragma unroll
+                for (int c = 0; c < COLUMNS; c++) {
+                    const T more = sum[c] + value[l] * of_x[c][l];
+                    if (k + l < count) sum[c] = more;
+                }
+        }
+    }
+    template <int COLUMNS, int AT_ONCE> __device__ void product_with(int64_t i, const T *const (&x)[COLUMNS],
+                                                                     T (&sum)[COLUMNS]) const
+    {
+        if (are_here) multiply_with<true, COLUMNS, AT_ONCE>(i, x, sum);
+        else multiply_with<false, COLUMNS, AT_ONCE>(i, x, sum);
+    }
+};
+
+} // namespace
+
+#endif
