@@ -97,7 +97,7 @@ int bodies_of_part(const struct krylov_work *w)
     return !w->plan->parameters.has_M || krylov_has_diagonal(w) ? BODIES_OF_PART : 1;
 }
 
-/** Bodies from j to before `end`, which leave the condition of the next ones set if a column runs, and their own not. */
+/** Bodies from j to before `end`, which leave the next ones' condition set if a column runs, and their own not. */
 trine_status record_bodies(struct krylov_work *w, int j, int end, krylov_body body, gpuCondition own, gpuCondition next)
 {
     trine_status status = TRINE_SUCCESS;
