@@ -9,7 +9,6 @@
 
 #include "emulator/cuda_block.h"
 #include "krylov/cuda/arnoldi.cuh"
-#include "krylov/cuda/arnoldi_columns.cuh"
 #include "krylov/cuda/conjugate.cuh"
 #include "krylov/cuda/gram_schmidt.cuh"
 #include "krylov/cuda/small_system.cuh"
@@ -100,7 +99,7 @@ trine_status orthogonalize_all(struct krylov_work *w, int j, void *z, bool *done
 
 /** Steps of CG, of which one block has all rows; none where A is not given as rows. */
 struct spmv_rows rows_of_A;
-size_t bytes_for_rows = SHARED_BYTES;
+size_t bytes_for_rows = CONJUGATE_SHARED;
 int conjugates;
 trine_status conjugate_all(struct krylov_work *w, bool given, bool *done)
 {
@@ -123,39 +122,21 @@ trine_status conjugate_all(struct krylov_work *w, bool given, bool *done)
 }
 
 /** Steps of GMRES by one block; of a cycle, as many as a whole one has where no step is looked at. */
-bool by_columns; /* by the kernel for several, of which a block has one */
-int arnoldis, cycles, columns_apart;
-template <typename T> void arnoldi_one(struct krylov_work *w, int j, int count, const void *x, void *z)
-{
-    arnoldi_arguments a = arnoldi_of(w, &rows_of_A, j, count, x, z, bytes_for_rows);
-    a.chunk_rows = (a.n + 31) / 32 * 32;
-    a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
-    CHECK(a.n <= 4 * ARNOLDI_ROWS);
-    if (a.n <= 2 * ARNOLDI_ROWS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
-    else emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 4>(a); });
-    CHECK(a.met->arrived == 0 && a.met->left == 0);
-}
-template <typename T> void arnoldi_by_columns(struct krylov_work *w, int j, int count, const void *x, void *z)
-{
-    shared_arguments a = shared_of(w, &rows_of_A, j, count, x, z, bytes_for_rows);
-    a.basis.chunks = 1, a.basis.items = 1;
-    a.chunk_rows = (a.basis.n + 31) / 32 * 32;
-    a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
-    emulator::launch(1, SHARED_THREADS, [&a] { arnoldi_columns<T>(a); });
-    CHECK(*a.arrived == 0 && a.basis.meetings->arrived == 0 && a.basis.meetings->left == 0);
-    columns_apart++;
-}
+int arnoldis, cycles;
 trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x, void *z, bool *done)
 {
-    const int restart = w->plan->parameters.restart, count = steps ? steps : restart - j;
-    *done = false;
-    if (rows_of_A.n > 0 && w->nrhs == 1)
+    *done = rows_of_A.n > 0 && w->nrhs == 1 && w->plan->parameters.restart <= ARNOLDI_MOST;
+    if (*done)
         for_dtype(w->plan->inner, [&](auto number) {
             using T = decltype(number);
-            *done = restart <= (by_columns ? SHARED_BASIS<T> : ARNOLDI_MOST);
-            if (!*done) return;
-            if (by_columns) arnoldi_by_columns<T>(w, j, count, x, z);
-            else arnoldi_one<T>(w, j, count, x, z);
+            arnoldi_arguments a =
+                arnoldi_of(w, &rows_of_A, j, steps ? steps : w->plan->parameters.restart - j, x, z, bytes_for_rows);
+            a.chunk_rows = (a.n + 31) / 32 * 32;
+            a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
+            CHECK(a.n <= 4 * ARNOLDI_ROWS);
+            if (a.n <= 2 * ARNOLDI_ROWS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
+            else emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 4>(a); });
+            CHECK(a.met->arrived == 0 && a.met->left == 0);
             arnoldis++;
             cycles += !steps;
         });
@@ -481,10 +462,10 @@ int main()
                 p.bad = nrhs > 2 ? n / 2 : -1;
                 p.has_zero = nrhs > 3;
                 p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
-                bytes_for_rows = nrhs == 5 ? 0 : SHARED_BYTES;
+                bytes_for_rows = nrhs == 5 ? 0 : CONJUGATE_SHARED;
                 compare(ctx, (trine_dtype)t, p);
             }
-    bytes_for_rows = SHARED_BYTES;
+    bytes_for_rows = CONJUGATE_SHARED;
     /* the same of GMRES and FGMRES: restarts before and after the end, in the range of squares and outside */
     for (int t = TRINE_S; t <= TRINE_Z; t++)
         for (int64_t n : {1, 2, 47, 1300})
@@ -499,16 +480,12 @@ int main()
                     p.scale = special == 2 && t % 2 == 0 ? 0x1p-700 : 1;
                     p.options.restart = with ? 5 : 31;
                     p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
-                    bytes_for_rows = special == 2 ? 0 : SHARED_BYTES;
+                    bytes_for_rows = special == 2 ? 0 : CONJUGATE_SHARED;
                     compare(ctx, (trine_dtype)t, p);
-                    by_columns = n == 47 || (n > SMALL && t == TRINE_C);
-                    p.options.restart = with ? 5 : 12;
-                    if (by_columns) compare(ctx, (trine_dtype)t, p);
-                    by_columns = false;
                 }
-    bytes_for_rows = SHARED_BYTES;
+    bytes_for_rows = CONJUGATE_SHARED;
     OK(trine_context_destroy(&ctx));
-    CHECK(conjugates > 0 && cycles > 0 && arnoldis > cycles && columns_apart > 0);
+    CHECK(conjugates > 0 && cycles > 0 && arnoldis > cycles);
     CHECK(recorded > 0 && several > 0 && orthogonalizations > 0);
     printf("ok, %d launches\n", launches);
     return 0;

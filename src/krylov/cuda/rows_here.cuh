@@ -133,39 +133,6 @@ template <typename T> struct rows_here {
         if (are_here) multiply<true, ROWS, AT_ONCE>(i, step, x, sum);
         else multiply<false, ROWS, AT_ONCE>(i, step, x, sum);
     }
-
-    /** Row i of A times COLUMNS vectors. */
-    template <bool HERE, int COLUMNS, int AT_ONCE> __device__ void
-    multiply_with(int64_t i, const T *const (&x)[COLUMNS], T (&sum)[COLUMNS]) const
-    {
-        const int64_t at = row_at<HERE>(i);
-        const int count = (int)(row_at<HERE>(i + 1) - at);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) sum[c] = zero_of<T>();
-        for (int k = 0; k < count; k += AT_ONCE) {
-            T of_x[COLUMNS][AT_ONCE], value[AT_ONCE];
-#pragma unroll
-            for (int l = 0; l < AT_ONCE; l++) {
-                const int32_t column = column_of<HERE>(at, k + l, count);
-                value[l] = value_of<HERE>(at, k + l, count);
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) of_x[c][l] = x[c][column];
-            }
-#pragma unroll
-            for (int l = 0; l < AT_ONCE; l++)
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    const T more = sum[c] + value[l] * of_x[c][l];
-                    if (k + l < count) sum[c] = more;
-                }
-        }
-    }
-    template <int COLUMNS, int AT_ONCE> __device__ void product_with(int64_t i, const T *const (&x)[COLUMNS],
-                                                                     T (&sum)[COLUMNS]) const
-    {
-        if (are_here) multiply_with<true, COLUMNS, AT_ONCE>(i, x, sum);
-        else multiply_with<false, COLUMNS, AT_ONCE>(i, x, sum);
-    }
 };
 
 } // namespace
