@@ -101,19 +101,17 @@ trine_status orthogonalize_all(struct krylov_work *w, int j, void *z, bool *done
 struct spmv_rows rows_of_A;
 size_t bytes_for_rows = CONJUGATE_SHARED;
 int conjugates;
-trine_status conjugate_all(struct krylov_work *w, bool given, bool *done)
+trine_status conjugate_all(struct krylov_work *w, bool *done)
 {
-    *done = rows_of_A.n > 0 && w->nrhs <= CONJUGATE_COLUMNS && given == (w->nrhs == 3);
+    *done = rows_of_A.n > 0 && w->nrhs <= CONJUGATE_COLUMNS;
     if (*done)
         for_dtype(w->plan->inner, [&](auto number) {
             using T = decltype(number);
-            const int steps = w->records && !given ? 3 : 1;
-            conjugate_arguments a = conjugate_of(w, given ? nullptr : &rows_of_A, steps, bytes_for_rows);
+            conjugate_arguments a = conjugate_of(w, &rows_of_A, w->records ? 3 : 1, bytes_for_rows);
             a.chunk_rows = (a.n + 31) / 32 * 32;
-            if (!given) a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
-            if (given) emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 4, true>(a); });
-            else if (a.n % 2) emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 2, false>(a); });
-            else emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 4, false>(a); });
+            a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
+            if (a.n % 2) emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 2>(a); });
+            else emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 4>(a); });
             CHECK(a.met->arrived == 0 && a.met->left == 0);
             w->is_fresh = false;
             conjugates++;

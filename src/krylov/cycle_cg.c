@@ -8,11 +8,9 @@ static trine_status step(struct krylov_work *w, int j)
     const bool has_M = w->plan->parameters.has_M;
     void *r = w->V[V_R], *p = w->V[V_P], *q = w->V[V_Q], *z = has_M ? w->V[V_Z] : r;
     bool done = false;
-    if (w->plan->backend->conjugate) TRY(w->plan->backend->conjugate(w, false, &done));
+    if (w->plan->backend->conjugate) TRY(w->plan->backend->conjugate(w, &done));
     if (done) goto report;
     TRY(krylov_apply_A(w, KRYLOV_RUNNING, p, q));
-    if (w->plan->backend->conjugate) TRY(w->plan->backend->conjugate(w, true, &done));
-    if (done) goto report;
     krylov_dot(w, 0, p, q);
     krylov_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0);
     krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);

@@ -75,9 +75,8 @@ struct krylov_backend {
     /** V[j + 1] of running columns, orthogonalized against those before it and normalized, with the steps of that; z
      *  not NULL: and z = M V[j + 1], M a diagonal. NULL, or *done false: by programs. */
     trine_status (*orthogonalize)(struct krylov_work *work, int j, void *z, bool *done);
-    /** Steps of CG, to the end of the body of a loop, on the rows of A; given: one step, q = A p is there. NULL, or
-     *  *done false: by programs. */
-    trine_status (*conjugate)(struct krylov_work *work, bool given, bool *done);
+    /** Steps of CG, to the end of the body of a loop, on the rows of A. NULL, or *done false: by programs. */
+    trine_status (*conjugate)(struct krylov_work *work, bool *done);
     /** A step of GMRES, to the end of the body of a loop, on the rows of A: V[j + 1] from A x; z not NULL: and
      *  z = M V[j + 1], M a diagonal. steps 0: all of a cycle from j on, each next x is z or the last vector. NULL, or
      *  *done false: by orthogonalize. */
@@ -94,7 +93,7 @@ struct krylov_backend {
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
 extern const struct krylov_recorder krylov_cuda_recorder;
 trine_status krylov_cuda_orthogonalize(struct krylov_work *work, int j, void *z, bool *done);
-trine_status krylov_cuda_conjugate(struct krylov_work *work, bool given, bool *done);
+trine_status krylov_cuda_conjugate(struct krylov_work *work, bool *done);
 trine_status krylov_cuda_arnoldi(struct krylov_work *work, int j, int steps, const void *x, void *z, bool *done);
 
 /* -------------------------------------------------------------------- plan */

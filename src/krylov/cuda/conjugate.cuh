@@ -1,8 +1,7 @@
 /* Steps of CG on the rows of a matrix, in one cooperative launch: the product, two sums and the updates of a step are
- * divided by meetings of all blocks, which is all that a step of few rows takes time for. Or one step, with a product
- * that another kernel has made. Every block has the same rows of all columns, which warps share out; it has copies of
- * the columns, adds up the sums of all blocks in the same order, and takes the same steps. M is a diagonal or none.
- * Names no runtime, so that tests run it on a CPU. */
+ * divided by meetings of all blocks, which is all that a step of few rows takes time for. Every block has the same rows
+ * of all columns, which warps share out; it has copies of the columns, adds up the sums of all blocks in one order, and
+ * takes the same steps. M is a diagonal or none. Names no runtime, so that tests run it on a CPU. */
 #ifndef TRINE_KRYLOV_CONJUGATE_CUH
 #define TRINE_KRYLOV_CONJUGATE_CUH
 
@@ -91,25 +90,12 @@ template <typename T> struct conjugate_block {
         return __syncthreads_or(me < a.nrhs && runs(me));
     }
 
-    /** Elements i, i + step, ... that are the block's; others are zero, and not written. */
-    template <int EACH> __device__ void load(const T *from, int64_t i, int64_t step, T (&to)[EACH]) const
-    {
-#pragma unroll
-        for (int e = 0; e < EACH; e++) to[e] = i + e * step < A.end ? from[i + e * step] : zero_of<T>();
-    }
-    template <int EACH> __device__ void store(T *to, int64_t i, int64_t step, const T (&from)[EACH]) const
-    {
-#pragma unroll
-        for (int e = 0; e < EACH; e++)
-            if (i + e * step < A.end) to[i + e * step] = from[e];
-    }
-
-    template <int EACH, bool GIVEN> __device__ void take_steps()
+    template <int EACH> __device__ void take_steps()
     {
         const krylov_scalar one = krylov_real(1);
         constexpr int AT_ONCE = sizeof(T) > 8 ? 3 : 5;
         const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, c = column(), step = of_column * 32;
-        const int64_t at = c * a.stride, begin = A.begin + warp % of_column * 32;
+        const int64_t at = c * a.stride, begin = A.begin + warp % of_column * 32, end = A.end;
         T *const r = (T *)a.r + at, *const p = (T *)a.p + at, *const q = (T *)a.q + at, *const d = (T *)a.d + at,
                  *const kept = (T *)a.kept + at, *const z = a.diagonal ? (T *)a.z + at : r;
         const T *const diagonal = (const T *)a.diagonal;
@@ -120,12 +106,12 @@ template <typename T> struct conjugate_block {
             int64_t stop = runs(c) ? A.end : 0;
             for (int64_t tile = begin; tile < stop; tile += EACH * step) {
                 T x[EACH], y[EACH];
-                load(p, tile + lane, step, x);
-                if constexpr (GIVEN) {
-                    load(q, tile + lane, step, y);
-                } else {
-                    A.template product<EACH, AT_ONCE>(tile + lane, step, p, y);
-                    store(q, tile + lane, step, y);
+                A.template product<EACH, AT_ONCE>(tile + lane, step, p, y);
+#pragma unroll
+                for (int e = 0; e < EACH; e++) {
+                    const int64_t i = tile + lane + e * step;
+                    x[e] = i < end ? p[i] : zero_of<T>();
+                    if (i < end) q[i] = y[e];
                 }
                 first = krylov_sum_add(first, warp_dot(x, y));
             }
@@ -137,18 +123,15 @@ template <typename T> struct conjugate_block {
             stop = runs(c) ? A.end : 0;
             const krylov_scalar minus_alpha = stop ? room.coefficients[c][C_MINUS_ALPHA] : one;
             for (int64_t tile = begin; tile < stop; tile += EACH * step) {
-                T x[EACH], y[EACH], entry[EACH];
-                load(r, tile + lane, step, x);
-                load(q, tile + lane, step, y);
-                if (diagonal) load(diagonal, tile + lane, step, entry);
+                T x[EACH], y[EACH];
 #pragma unroll
                 for (int e = 0; e < EACH; e++) {
-                    x[e] = combined(minus_alpha, y[e], one, x[e], true);
-                    if (diagonal) y[e] = a.divides ? x[e] / entry[e] : x[e] * entry[e];
-                    if (tile + lane + e * step >= A.end) x[e] = y[e] = zero_of<T>();
+                    const int64_t i = tile + lane + e * step;
+                    x[e] = y[e] = zero_of<T>();
+                    if (i >= end) continue;
+                    r[i] = x[e] = combined(minus_alpha, q[i], one, r[i], true);
+                    if (diagonal) z[i] = y[e] = a.divides ? x[e] / diagonal[i] : x[e] * diagonal[i];
                 }
-                store(r, tile + lane, step, x);
-                if (diagonal) store(z, tile + lane, step, y);
                 first = krylov_sum_add(first, warp_dot(x, x));
                 if (diagonal) second = krylov_sum_add(second, warp_dot(x, y));
             }
@@ -156,23 +139,16 @@ template <typename T> struct conjugate_block {
             meet<2>();
             if (!take_step_here(parameters, KRYLOV_CG_BETA)) return;
 
-            stop = runs(c) ? A.end : 0;
-            const krylov_scalar alpha = stop ? room.coefficients[c][C_ALPHA] : one,
-                                beta = stop ? room.coefficients[c][C_BETA] : one;
-            const bool keeps = stop && room.column[c].flags & KRYLOV_KEEPS;
-            for (int64_t tile = begin; tile < stop; tile += EACH * step) {
-                T x[EACH], y[EACH], sum[EACH];
-                load(d, tile + lane, step, sum);
-                load(p, tile + lane, step, x);
-                load(z, tile + lane, step, y);
-                if (keeps) store(kept, tile + lane, step, sum);
-#pragma unroll
-                for (int e = 0; e < EACH; e++) {
-                    sum[e] = combined(alpha, x[e], one, sum[e], true);
-                    y[e] = combined(beta, x[e], one, y[e], true);
+            if (runs(c)) {
+                const krylov_scalar alpha = room.coefficients[c][C_ALPHA], beta = room.coefficients[c][C_BETA];
+                const bool keeps = room.column[c].flags & KRYLOV_KEEPS;
+#pragma unroll EACH
+                for (int64_t i = begin + lane; i < end; i += step) {
+                    const T old = d[i], x = p[i];
+                    if (keeps) kept[i] = old;
+                    d[i] = combined(alpha, x, one, old, true);
+                    p[i] = combined(beta, x, one, z[i], true);
                 }
-                store(d, tile + lane, step, sum);
-                store(p, tile + lane, step, y);
             }
             const bool any = take_step_here(parameters, KRYLOV_ADVANCE);
             meet<0>();
@@ -181,8 +157,8 @@ template <typename T> struct conjugate_block {
     }
 };
 
-/** All blocks are on the device. EACH: rows that a thread has under way; GIVEN: q = A p is there, for one step. */
-template <typename T, int EACH, bool GIVEN> __global__ void __launch_bounds__(CONJUGATE_THREADS, 1)
+/** All blocks are on the device. EACH: rows that a thread has under way. */
+template <typename T, int EACH> __global__ void __launch_bounds__(CONJUGATE_THREADS, 1)
     conjugate_steps(const __grid_constant__ conjugate_arguments a)
 {
     __shared__ conjugate_room room;
@@ -193,15 +169,15 @@ template <typename T, int EACH, bool GIVEN> __global__ void __launch_bounds__(CO
     krylov_sum *const sums = mine->sums;
     if (__syncthreads_or(me < a.nrhs && mine->flags & KRYLOV_RUNNING)) {
         const int64_t begin = blockIdx.x * a.chunk_rows;
-        const int64_t end = begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n;
-        const rows_here<T> A(a.A, begin, end, dynamic_shared(), CONJUGATE_THREADS);
+        const rows_here<T> A(a.A, begin, begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n, dynamic_shared(),
+                             CONJUGATE_THREADS);
         if (me < a.nrhs) {
             for (int k = 0; k <= C_BETA; k++) room.coefficients[me][k] = coefficients[k];
             mine->coefficients = room.coefficients[me], mine->sums = room.sums[me];
         }
         __syncthreads();
         conjugate_block<T> block = {a, room, A, CONJUGATE_WARPS / a.nrhs, 0};
-        block.template take_steps<EACH, GIVEN>();
+        block.template take_steps<EACH>();
         __syncthreads();
         if (me < a.nrhs) {
             mine->coefficients = coefficients, mine->sums = sums;
@@ -214,7 +190,7 @@ template <typename T, int EACH, bool GIVEN> __global__ void __launch_bounds__(CO
     if (me < a.nrhs && blockIdx.x == 0) decide_after(a.decides, &a.columns[me]);
 }
 
-/** For so many steps at most; rows: of A, NULL: the product is there; shared: bytes of shared memory for them. */
+/** For so many steps at most; rows: of A; shared: bytes of shared memory for them. */
 conjugate_arguments conjugate_of(const struct krylov_work *w, const struct spmv_rows *rows, int steps, size_t shared)
 {
     conjugate_arguments a = {};
@@ -222,12 +198,12 @@ conjugate_arguments conjugate_of(const struct krylov_work *w, const struct spmv_
     a.columns = w->own_columns;
     a.met = (meeting *)((char *)w->scratch + meetings_at(w->base.max_nrhs));
     a.partials = (krylov_sum *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
-    if (rows) a.A = matrix_of(rows);
+    a.A = matrix_of(rows);
     if (w->plan->parameters.has_M) a.diagonal = w->plan->M[0]->diagonal, a.divides = w->plan->M[0]->divides;
     a.r = w->V[V_R], a.p = w->V[V_P], a.q = w->V[V_Q], a.z = w->plan->parameters.has_M ? w->V[V_Z] : nullptr;
     a.d = w->d, a.kept = w->kept;
     a.n = w->plan->base.n, a.stride = w->stride, a.chunk_rows = conjugate_rows(a.n);
-    if (rows) a.A.room = room_of_rows(trine_dtype_size(w->plan->inner), shared, a.chunk_rows, rows);
+    a.A.room = room_of_rows(trine_dtype_size(w->plan->inner), shared, a.chunk_rows, rows);
     a.nrhs = (int)w->nrhs, a.steps = steps;
     return a;
 }

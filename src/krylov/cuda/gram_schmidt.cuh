@@ -22,7 +22,8 @@ struct basis_arguments {
     krylov_column *columns;
     meeting *meetings;
     krylov_sum *partials; /* of a column: for each vector those of all chunks */
-    void *basis[MOST_BASIS + 1], *z; /* z NULL: no M */
+    const void *basis[MOST_BASIS];
+    void *w, *z;          /* z NULL: no M */
     const void *diagonal; /* of M, or of its inverse */
     bool divides;
     decision decides;
@@ -138,33 +139,22 @@ template <typename T, int NV> struct chunk_pass {
     using rows = pack<T, ROWS>;
 
     const basis_arguments &a;
-    int j;
     int64_t column;
     int chunk;
     krylov_sum *partials; /* of the column */
 
     __device__ int64_t units() const { return (a.n + S::UNIT - 1) / S::UNIT; }
-    /** The block's units, by turns upwards and downwards, so that each pass begins with what the last one has left in
-     *  the L2 cache: the first one, and how many there are. */
-    __device__ int64_t first_unit(int pass, int *count, int *step) const
-    {
-        const int own = (int)((units() - chunk + a.chunks - 1) / a.chunks);
-        const bool down = (j + pass) % 2;
-        *count = own, *step = down ? -a.chunks : a.chunks;
-        return down ? chunk + (int64_t)(own - 1) * a.chunks : chunk;
-    }
-    __device__ T *basis(int k) const { return (T *)a.basis[k] + column * a.stride; }
-    __device__ T *w() const { return basis(j + 1); }
+    __device__ T *w() const { return (T *)a.w + column * a.stride; }
+    __device__ const T *basis(int k) const { return (const T *)a.basis[k] + column * a.stride; }
 
     /** Phases with sums; squares: and the square of the norm, behind the sums. */
     template <int PHASE, bool SQUARES = false>
     __device__ void run(const T *h, block_sums<PARTS, NV> &sums, bool squares = false) const
     {
         constexpr int SUMS = PHASE == MEASURE ? 1 : NV, PIECES = PHASE == MEASURE ? 1 : PARTS;
-        const int count = j + 1;
+        const int count = a.j + 1;
         double sum[PIECES * SUMS] = {}, square = 0;
-        int left, step;
-        for (int64_t u = first_unit(PHASE, &left, &step); left > 0; left--, u += step) {
+        for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
             rows v[NV], *const to = (rows *)(w() + row);
@@ -224,7 +214,7 @@ template <typename T, int NV> struct chunk_pass {
     {
         constexpr bool squares_are_safe = sizeof(real_of<T>) < sizeof(double);
         constexpr int LEFT = FOLDED<PIECES * SUMS>, WARPS_HERE = S::THREADS / 32;
-        const int me = (int)threadIdx.x, count = PHASE == MEASURE ? 1 : j + 1;
+        const int me = (int)threadIdx.x, count = PHASE == MEASURE ? 1 : a.j + 1;
         int first = 0;
         fold<PIECES * SUMS, 16>(sum, &first);
 #pragma unroll
@@ -254,17 +244,16 @@ template <typename T, int NV> struct chunk_pass {
     __device__ void finish(const T *h, double factor) const
     {
         const real_of<T> f = real_of<T>(factor);
-        int left, step;
-        for (int64_t u = first_unit(MEASURE, &left, &step); left > 0; left--, u += step) {
+        for (int64_t u = chunk; u < units(); u += a.chunks) {
             const int64_t row = u * S::UNIT + (int64_t)threadIdx.x * ROWS;
             if (row >= a.n) continue;
             rows v[NV], mine = *(rows *)(w() + row);
 #pragma unroll
             for (int k = 0; k < NV; k++)
-                if (k <= j) v[k] = *(const rows *)(basis(k) + row);
+                if (k <= a.j) v[k] = *(const rows *)(basis(k) + row);
 #pragma unroll
             for (int k = 0; k < NV; k++)
-                if (k <= j) {
+                if (k <= a.j) {
                     const T by = h[k];
 #pragma unroll
                     for (int i = 0; i < ROWS; i++) mine.of[i] = plus_product(mine.of[i], by, v[k].of[i]);
@@ -315,22 +304,19 @@ __device__ bool is_last_of_meeting(meeting *m, int chunks)
     return is_last;
 }
 
-/** Column j of R in shared memory while it is rotated: a step of many short reads, one after another. By a
- *  warp. */
+/** Column j of R in shared memory while it is rotated: a step of many short reads, one after another. */
 struct rotated {
     krylov_column column;
     krylov_scalar h[MOST_BASIS], sine[MOST_BASIS];
     double cosine[MOST_BASIS];
 };
-static_assert(MOST_BASIS <= 32, "a warp");
 __device__ void rotate(krylov_column *c, const krylov_parameters *p, int j, rotated &here)
 {
-    const int me = (int)threadIdx.x % 32;
+    const int me = (int)threadIdx.x;
     krylov_scalar *const h = krylov_R(c, j), *const sine = c->sine;
     double *const cosine = c->cosine;
     if (me <= j) here.h[me] = h[me], here.sine[me] = sine[me], here.cosine[me] = cosine[me];
-    for (int k = me; k < COLUMN_WORDS; k += 32) ((uint64_t *)&here.column)[k] = ((const uint64_t *)c)[k];
-    __syncwarp();
+    copy_column(&here.column, c);
     if (me == 0) {
         here.column.sine = here.sine;
         here.column.cosine = here.cosine;
@@ -338,10 +324,9 @@ __device__ void rotate(krylov_column *c, const krylov_parameters *p, int j, rota
         here.column.sine = sine;
         here.column.cosine = cosine;
     }
-    __syncwarp();
+    __syncthreads();
     if (me <= j) h[me] = here.h[me], sine[me] = here.sine[me], cosine[me] = here.cosine[me];
-    for (int k = me; k < COLUMN_WORDS; k += 32) ((uint64_t *)c)[k] = ((const uint64_t *)&here.column)[k];
-    __syncwarp();
+    copy_column(c, &here.column);
 }
 
 /** All blocks of the column have ended the phase: the sums, and what the next phase reads. */
@@ -362,8 +347,7 @@ __device__ void end_phase(const basis_arguments &a, int64_t column, int phase, r
     if (phase == NORMALIZE && me == 0) decide_after(a.decides, c);
     if (me == 0) *(volatile unsigned *)&m->passed = phase == a.last ? 0 : (unsigned)phase + 1;
     /* meanwhile the others divide; nobody looks at flags before this block ends that phase, too */
-    if (phase == MEASURE && me < 32) rotate(c, &a.parameters, a.j, room);
-    __syncthreads();
+    if (phase == MEASURE) rotate(c, &a.parameters, a.j, room);
 }
 
 /* -------------------------------------------------------------------------- the kernel */
@@ -394,7 +378,7 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
             }
             __syncthreads();
         }
-        const chunk_pass<T, NV> pass = {whole, whole.j, column, (int)(item % whole.chunks), partials_of(whole, column)};
+        const chunk_pass<T, NV> pass = {whole, column, (int)(item % whole.chunks), partials_of(whole, column)};
         if constexpr (PHASE == NORMALIZE) pass.divide(__ldcg(&m->factor));
         else pass.template run<PHASE>(h, sums);
         if (is_last_of_meeting(m, whole.chunks)) end_phase(whole, column, PHASE, room);
@@ -404,21 +388,19 @@ __device__ void run_items(const basis_arguments &whole, uint64_t active, T *h,
 /** Of all blocks: 1 / norm; squares of what the second projection takes, and of the vector before, or -1. */
 struct shared_norm { double factor, takes[MOST_BASIS], square; };
 
-/** All blocks of the column come here, `met` times before; each one then adds up the sums of all, in one order, so that
- *  none waits for what another one makes of them. The first one keeps them. */
-template <typename T> __device__ void share_sums(const basis_arguments &a, int j, int64_t column, bool is_first,
-                                                 int phase, bool squares, unsigned *met, const krylov_sum *partials,
-                                                 T *h, shared_norm &norm)
+/** All blocks of the column come here; each one then adds up the sums of all, in one order, so that none waits for what
+ *  another one makes of them. The first one keeps them. */
+template <typename T> __device__ void share_sums(const basis_arguments &a, int64_t column, bool is_first, int phase,
+                                                 bool squares, const krylov_sum *partials, T *h, shared_norm &norm)
 {
     krylov_column *c = &a.columns[column];
     meeting *m = &a.meetings[column];
-    const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : j + 1 + squares;
+    const int me = (int)threadIdx.x, count = phase == MEASURE ? 1 : a.j + 1 + squares;
     __threadfence();
     __syncthreads();
-    ++*met;
     if (me == 0) {
         atomicAdd(&m->arrived, 1u);
-        while (*(const volatile unsigned *)&m->arrived < *met * (unsigned)a.chunks) {}
+        while (*(const volatile unsigned *)&m->arrived < (unsigned)((phase + 1) * a.chunks)) {}
         __threadfence();
     }
     __syncthreads();
@@ -430,7 +412,7 @@ template <typename T> __device__ void share_sums(const basis_arguments &a, int j
             if (is_first) c->sums[0] = sum;
             continue;
         }
-        if (k > j) {
+        if (k > a.j) {
             norm.square = sum.re;
             continue;
         }
@@ -438,56 +420,45 @@ template <typename T> __device__ void share_sums(const basis_arguments &a, int j
         norm.takes[k] = minus.re * minus.re + minus.im * minus.im;
         if constexpr (scalar<T>::is_complex) h[k] = {real_of<T>(minus.re), real_of<T>(minus.im)};
         else h[k] = T(minus.re);
-        if (is_first) krylov_gmres_project(c, &a.parameters, j, k, phase, sum);
+        if (is_first) krylov_gmres_project(c, &a.parameters, a.j, k, phase, sum);
     }
     __syncthreads();
 }
 
-/** All phases of a block's only item. */
-template <typename T, int NV> __device__ void orthogonalize_item(const basis_arguments &a, int j, unsigned *met, T *h,
-                                                                 block_sums<shape<T, NV>::PARTS, NV> &sums,
-                                                                 shared_norm &norm)
-{
-    const bool squares = j + 1 < a.vectors; /* is there room for one sum more? */
-    const int64_t column = blockIdx.x / a.chunks;
-    const int chunk = (int)(blockIdx.x % a.chunks);
-    /* partial sums by turns in two places: a block may be slow to read the last ones */
-    krylov_sum *const one = partials_of(a, column), *const other = one + a.items * a.vectors;
-    const chunk_pass<T, NV> pass = {a, j, column, chunk, one}, next = {a, j, column, chunk, other};
-    pass.template run<PROJECT>(h, sums);
-    share_sums(a, j, column, chunk == 0, PROJECT, false, met, one, h, norm);
-    next.template run<PROJECT_AGAIN, true>(h, sums, squares);
-    share_sums(a, j, column, chunk == 0, PROJECT_AGAIN, squares, met, other, h, norm);
-    double left = squares ? norm.square : -1, takes = 0;
-    for (int k = 0; k <= j; k++) takes += norm.takes[k];
-    if (is_safe(left, 0) && takes < TAKES * left) {
-        left -= takes;
-        pass.finish(h, 1 / sqrt(left));
-        if (threadIdx.x == 0 && chunk == 0) a.columns[column].sums[0] = {left, 0, 0};
-    } else {
-        pass.template run<MEASURE>(h, sums);
-        share_sums(a, j, column, chunk == 0, MEASURE, false, met, one, h, norm);
-        pass.divide(norm.factor);
-    }
-}
-
-/** The same, and what follows from it, as a launch. */
+/** All phases, where every block has one item. */
 template <typename T, int NV>
 __device__ void run_one_item(const basis_arguments &a, T *h, block_sums<shape<T, NV>::PARTS, NV> &sums, rotated &room)
 {
     __shared__ shared_norm norm;
+    const bool squares = a.j + 1 < a.vectors; /* is there room for one sum more? */
+    const int64_t column = blockIdx.x / a.chunks;
     const int chunk = (int)(blockIdx.x % a.chunks), me = (int)threadIdx.x;
-    krylov_column *c = &a.columns[blockIdx.x / a.chunks];
-    meeting *m = &a.meetings[blockIdx.x / a.chunks];
-    unsigned met = 0;
+    krylov_column *c = &a.columns[column];
+    meeting *m = &a.meetings[column];
     if (!(c->flags & KRYLOV_RUNNING)) { /* flags change when all blocks have met */
         if (me == 0 && chunk == 0) decide_after(a.decides, c);
         return;
     }
-    orthogonalize_item<T, NV>(a, a.j, &met, h, sums, norm);
+    /* partial sums by turns in two places: a block may be slow to read the last ones */
+    krylov_sum *const one = partials_of(a, column), *const other = one + a.items * a.vectors;
+    const chunk_pass<T, NV> pass = {a, column, chunk, one}, next = {a, column, chunk, other};
+    pass.template run<PROJECT>(h, sums);
+    share_sums(a, column, chunk == 0, PROJECT, false, one, h, norm);
+    next.template run<PROJECT_AGAIN, true>(h, sums, squares);
+    share_sums(a, column, chunk == 0, PROJECT_AGAIN, squares, other, h, norm);
+    double left = squares ? norm.square : -1, takes = 0;
+    for (int k = 0; k <= a.j; k++) takes += norm.takes[k];
+    if (is_safe(left, 0) && takes < TAKES * left) {
+        left -= takes;
+        pass.finish(h, 1 / sqrt(left));
+        if (me == 0 && chunk == 0) c->sums[0] = {left, 0, 0};
+    } else {
+        pass.template run<MEASURE>(h, sums);
+        share_sums(a, column, chunk == 0, MEASURE, false, one, h, norm);
+        pass.divide(norm.factor);
+    }
     if (me == 0 && atomicAdd(&m->left, 1u) == (unsigned)a.chunks - 1) m->arrived = m->left = 0;
-    if (chunk || me >= 32) return;
-    __syncwarp();
+    if (chunk) return;
     rotate(c, &a.parameters, a.j, room);
     if (me == 0) decide_after(a.decides, c);
 }
@@ -529,7 +500,8 @@ basis_arguments basis_of(const struct krylov_work *w, int j, void *z)
     a.columns = w->own_columns;
     a.meetings = (meeting *)((char *)w->scratch + meetings_at(w->base.max_nrhs));
     a.partials = (krylov_sum *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
-    for (int k = 0; k <= MOST_BASIS && k <= w->plan->parameters.restart; k++) a.basis[k] = w->V[k];
+    for (int k = 0; k <= j; k++) a.basis[k] = w->V[k];
+    a.w = w->V[j + 1];
     a.z = z;
     if (z) a.diagonal = w->plan->M[0]->diagonal, a.divides = w->plan->M[0]->divides;
     a.n = w->plan->base.n, a.stride = w->stride;

@@ -10,7 +10,7 @@ const char *const too_old = "host: the driver or the runtime has no conditional 
 #ifdef TRINE_HAS_CONDITIONS
 
 /** Parts within parts: a round, the cycle in it, a step of that, and M in it. And the whole. */
-constexpr int MOST_LEVELS = 5, THREADS_THAT_DECIDE = 256, BODIES_OF_PART = 4;
+constexpr int MOST_LEVELS = 5, THREADS_THAT_DECIDE = 256;
 
 struct recording {
     gpuStream_t streams[MOST_LEVELS];
@@ -90,29 +90,19 @@ trine_status unroll(struct krylov_work *w, int period, krylov_body body)
     return status;
 }
 
-/** Bodies that follow each other without a question: where M is a diagonal or none, what those behind the last one do
- *  for nothing takes less than the questions. */
-int bodies_of_part(const struct krylov_work *w)
+/** The body number j, which leaves the condition of the next one set if a column runs, and its own not. */
+trine_status record_body(struct krylov_work *w, int j, krylov_body body, gpuCondition own, gpuCondition next)
 {
-    return !w->plan->parameters.has_M || krylov_has_diagonal(w) ? BODIES_OF_PART : 1;
-}
-
-/** Bodies from j to before `end`, which leave the next ones' condition set if a column runs, and their own not. */
-trine_status record_bodies(struct krylov_work *w, int j, int end, krylov_body body, gpuCondition own, gpuCondition next)
-{
-    trine_status status = TRINE_SUCCESS;
-    for (; j < end && !status; j++) {
-        w->condition = j + 1 == end ? next : 0;
-        w->taken = j + 1 == end && own != next ? own : 0;
-        w->has_decided = false;
-        status = body(w, j);
-    }
+    w->condition = next;
+    w->taken = own == next ? 0 : own;
+    w->has_decided = false;
+    trine_status status = body(w, j);
     if (!status && !w->has_decided) status = launch_decide(w, next, w->taken);
     return status;
 }
 
-/** A node that repeats, of bodies and then nodes of the others. Bodies after which no column runs are the last ones:
- *  the conditions of those behind them are not set, and the one of the whole is not either. */
+/** A node that repeats, of a body and then nodes of the others. A body after which no column runs is the last one: the
+ *  conditions of those behind it are not set, and the one of the whole is not either. */
 trine_status loop(struct krylov_work *w, int period, krylov_body body)
 {
     if (w->plan->unrolls) return unroll(w, period, body);
@@ -126,17 +116,15 @@ trine_status loop(struct krylov_work *w, int period, krylov_body body)
     TRY(record_part(w, whole, [=] {
         trine_status status = TRINE_SUCCESS;
         gpuCondition own = again, next;
-        const int together = bodies_of_part(w);
-        for (int j = 0; j < period; j += together, own = next) {
-            const int end = j + together < period ? j + together : period;
+        for (int j = 0; j < period; j++, own = next) {
             gpuGraph_t part;
             next = again;
-            if (end < period) TRY(GPU(new_condition((gpuStream_t)w->stream, &next)));
+            if (j + 1 < period) TRY(GPU(new_condition((gpuStream_t)w->stream, &next)));
             if (j) {
                 TRY(GPU(add_conditional((gpuStream_t)w->stream, own, false, &part)));
-                TRY(record_part(w, part, [=] { return record_bodies(w, j, end, body, own, next); }));
+                TRY(record_part(w, part, [=] { return record_body(w, j, body, own, next); }));
             } else {
-                TRY(record_bodies(w, j, end, body, own, next));
+                TRY(record_body(w, j, body, own, next));
             }
         }
 done:

@@ -51,12 +51,10 @@ template <typename T> struct rows_here {
     int32_t *columns, *offsets; /* offsets: from the first entry on */
     bool are_here;              /* the same in all threads */
 
-    /** All threads, of which there are `threads`. A may be none, of which there are no products. */
+    /** All threads, of which there are `threads`. */
     __device__ rows_here(const matrix_rows &A, int64_t from, int64_t to, void *memory, int threads)
-        : a(A), begin(from), end(to), first(0), values((T *)memory), are_here(false)
+        : a(A), begin(from), end(to), first(A.offset(from)), values((T *)memory)
     {
-        if (!a.offsets) return;
-        first = a.offset(begin);
         const int64_t count = a.offset(end) - first;
         are_here = count <= a.room;
         columns = (int32_t *)(values + place_of_entry(a.room) + 1);
@@ -72,66 +70,41 @@ template <typename T> struct rows_here {
         __syncthreads();
     }
 
-    /** Of row i, from its entry k on: column and value; beyond its end column 0, whose product is not added. */
-    template <bool HERE> __device__ int32_t column_of(int64_t at, int k, int count) const
+    /** Rows i, i + step, ... of A times x, as far as they are below `end`; AT_ONCE entries of each together. */
+    template <int EACH, int AT_ONCE = 5> __device__ void product(int64_t i, int64_t step, const T *x,
+                                                                 T (&sum)[EACH]) const
     {
-        if constexpr (HERE) {
-            const int32_t column = columns[k < count ? place_of_entry((int)at + k) : 0];
-            return k < count ? column : 0;
-        } else {
-            return k < count ? a.columns[at + k] : 0;
-        }
-    }
-    template <bool HERE> __device__ T value_of(int64_t at, int k, int count) const
-    {
-        if constexpr (HERE) return values[k < count ? place_of_entry((int)at + k) : 0];
-        else return k < count ? ((const T *)a.values)[at + k] : zero_of<T>();
-    }
-    template <bool HERE> __device__ int64_t row_at(int64_t row) const
-    {
-        if constexpr (HERE) return offsets[row - begin];
-        else return a.offset(row);
-    }
-
-    /** AT_ONCE elements of x for each row are on their way together. */
-    template <bool HERE, int ROWS, int AT_ONCE> __device__ void multiply(int64_t i, int64_t step, const T *x,
-                                                                         T (&sum)[ROWS]) const
-    {
-        int64_t at[ROWS];
-        int count[ROWS], most = 0;
+        int64_t at[EACH];
+        int count[EACH], most = 0;
 #pragma unroll
-        for (int e = 0; e < ROWS; e++) {
-            const int64_t row = i + e * step < end ? i + e * step : end, next = row < end ? row + 1 : end;
+        for (int e = 0; e < EACH; e++) {
+            const int64_t row = i + e * step;
             sum[e] = zero_of<T>();
-            at[e] = row_at<HERE>(row);
-            count[e] = (int)(row_at<HERE>(next) - at[e]);
+            at[e] = count[e] = 0;
+            if (row >= end) continue;
+            at[e] = are_here ? offsets[row - begin] : a.offset(row);
+            count[e] = (int)((are_here ? offsets[row - begin + 1] : a.offset(row + 1)) - at[e]);
             most = count[e] > most ? count[e] : most;
         }
         for (int k = 0; k < most; k += AT_ONCE) {
-            T of_x[ROWS][AT_ONCE], value[ROWS][AT_ONCE];
+            T of_x[EACH][AT_ONCE], value[EACH][AT_ONCE];
 #pragma unroll
-            for (int e = 0; e < ROWS; e++)
+            for (int e = 0; e < EACH; e++)
 #pragma unroll
                 for (int l = 0; l < AT_ONCE; l++) {
-                    of_x[e][l] = x[column_of<HERE>(at[e], k + l, count[e])];
-                    if constexpr (!HERE) value[e][l] = value_of<HERE>(at[e], k + l, count[e]);
+                    if (k + l >= count[e]) continue;
+                    if (are_here) of_x[e][l] = x[columns[place_of_entry((int)at[e] + k + l)]];
+                    else of_x[e][l] = x[a.columns[at[e] + k + l]], value[e][l] = ((const T *)a.values)[at[e] + k + l];
                 }
 #pragma unroll
-            for (int e = 0; e < ROWS; e++)
+            for (int e = 0; e < EACH; e++)
 #pragma unroll
                 for (int l = 0; l < AT_ONCE; l++) {
-                    if constexpr (HERE) value[e][l] = value_of<HERE>(at[e], k + l, count[e]);
-                    const T more = sum[e] + value[e][l] * of_x[e][l];
-                    if (k + l < count[e]) sum[e] = more;
+                    if (k + l >= count[e]) continue;
+                    if (are_here) value[e][l] = values[place_of_entry((int)at[e] + k + l)];
+                    sum[e] = sum[e] + value[e][l] * of_x[e][l];
                 }
         }
-    }
-    /** Rows i, i + step, ... of A times x, as far as they are below `end`; so many entries of each together. */
-    template <int ROWS, int AT_ONCE = 5> __device__ void product(int64_t i, int64_t step, const T *x,
-                                                                 T (&sum)[ROWS]) const
-    {
-        if (are_here) multiply<true, ROWS, AT_ONCE>(i, step, x, sum);
-        else multiply<false, ROWS, AT_ONCE>(i, step, x, sum);
     }
 };
 
