@@ -99,7 +99,7 @@ TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_spa
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
  *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. With partitioned inverses solves are
  *  tried in each direction announced, of pseudorandom solutions and right-hand sides, the same every time: where their
- *  componentwise backward error is beyond 40 eps on a GPU, 8 on a CPU (in the median of five of a kind; one suffices
+ *  componentwise backward error is beyond 32 eps on a GPU, 8 on a CPU (in the median of five of a kind; one suffices
  *  where it has 4 eps or less), solves take a step of refinement from here on, as if options.partition.refine had asked
  *  for it, until the check of other values. TRINE_ERR_MEMORY: no memory for that. Where AUTO has taken partitioned
  *  inverses and these lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU

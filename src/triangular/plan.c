@@ -334,7 +334,7 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
 static trine_status settle_refinement(trine_triangular plan, void *stream)
 {
     /* eps, in the median of trials. The largest error of many rows exceeds e with a chance that falls off as 1 / e^2:
-     * 100 eps in 1 of 10 right-hand sides where 40 is the median, in 1 of 200 where 8 is. On a GPU the step costs what
+     * 100 eps in 1 of 15 right-hand sides where 32 is the median, in 1 of 200 where 8 is. On a GPU the step costs what
      * inverses gain; on a CPU they gain little. */
     const double most = plan->base.ctx->cuda ? 32 : 8;
     double error = 0;

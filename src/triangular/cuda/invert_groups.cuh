@@ -227,8 +227,8 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     }
     if (thread == 0 && first + count == end) shared->sums[0][count - 1] = one_of<T>();
     __syncthreads();
-    /* With fewer rows than warps, several warps take entries of one row; where levels are narrow, so that the newest row
-     * needed is what is waited for, as many as take all of its entries at once. */
+    /* With fewer rows than warps, several warps take entries of one row; where levels are narrow, so that the newest
+     * row needed is what is waited for, as many as take all of its entries at once. */
     int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
     while (args.narrow && teams > 1 && INVERT_WARPS / teams * 32 * AHEAD < count) teams /= 2;
     const int team = warp % teams, in_team = warp / teams * 32 + lane, team_size = INVERT_WARPS / teams * 32;
