@@ -189,7 +189,7 @@ template <typename T> struct problem {
 
 /** heavy: rows with more work, own entries times all, are for blocks. */
 template <typename T> void invert(problem<T> &P, bool unit, double most, growth_report *report, int64_t heavy,
-                                  int32_t widest = MOST_WIDTH, bool narrow = false)
+                                  int32_t widest = MOST_WIDTH)
 {
     *report = {};
     std::vector<invert_task> tasks;
@@ -208,8 +208,7 @@ template <typename T> void invert(problem<T> &P, bool unit, double most, growth_
                 tasks.push_back({(int32_t)s, -(int32_t)std::min<size_t>(5, sorted.size() - s)});
         }
     unsigned ticket = 0;
-    const invert_args<T> a = {P.arrays(unit), sorted.data(), tasks.data(), (int64_t)tasks.size(),
-                              &ticket,        widest,        narrow};
+    const invert_args<T> a = {P.arrays(unit), sorted.data(), tasks.data(), (int64_t)tasks.size(), &ticket, widest};
     std::fill(P.values.begin(), P.values.end(), missing_value<T>());
     emulator::launch(2, 64, [&] { measure_rows_of_t<T>(a, 4); });
     emulator::launch(2, INVERT_THREADS, [&] { invert_groups<T>(a); });
@@ -430,7 +429,7 @@ template <typename T> void check_everything()
             for (int unit = 0; unit < 2; unit++) {
                 problem<T> P(n, 3, levels, 0.5);
                 growth_report report;
-                invert(P, unit, 32, &report, levels == 7 ? 0 : 100, MOST_WIDTH, unit);
+                invert(P, unit, 32, &report, levels == 7 ? 0 : 100);
                 check_inverses(P, unit);
                 CHECK(report.substituted == 0);
                 for (int64_t nrhs : {1, 3, 20}) /* blocks run one after another: the first takes all tickets */
@@ -462,8 +461,6 @@ template <typename T> void check_long_rows()
     CHECK(longest > PART_OF_ROW<T>);
     for (int32_t widest : {MOST_WIDTH, PART_OF_ROW<T> + 20, 0}) { /* bits, some of both, hash tables */
         invert(P, false, 1e300, &report, 100, widest);
-        check_inverses(P, false);
-        invert(P, false, 1e300, &report, 100, widest, true);
         check_inverses(P, false);
     }
     for (int64_t nrhs : {1, 3}) check_solve(P, false, true, nrhs, 1, 100, false);

@@ -20,7 +20,6 @@ template <typename T> struct invert_args {
     int64_t n_tasks;
     unsigned *ticket;                    /* starts at zero, and the inverses' values with all bits set */
     int32_t widest;                      /* parts that are wider have hash tables: MOST_WIDTH, or less */
-    bool narrow;                         /* few tasks for every level of a group */
 };
 constexpr int32_t MOST_WIDTH = INT32_MAX;
 
@@ -227,10 +226,9 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     }
     if (thread == 0 && first + count == end) shared->sums[0][count - 1] = one_of<T>();
     __syncthreads();
-    /* With fewer rows than warps, several warps take entries of one row; where levels are narrow, so that the newest
-     * row needed is what is waited for, as many as take all of its entries at once. */
-    int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
-    while (args.narrow && teams > 1 && INVERT_WARPS / teams * 32 * AHEAD < count) teams /= 2;
+    /* With fewer rows than warps, several warps take entries of one row, which is their team's only one: rows of a team
+     * have sums in common, and its warps do not wait for each other. */
+    const int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
     const int team = warp % teams, in_team = warp / teams * 32 + lane, team_size = INVERT_WARPS / teams * 32;
     T *const sums = shared->sums[team];
     int number = 0;

@@ -539,13 +539,7 @@ trine_status make_order(maker *m, const int64_t *levels, device_partition *out)
                     m->renumber_there,
                     m->pairs_there};
     const int64_t most = most_tasks(n, out->entries, a.part);
-    out->deepest = 0;
-    for (int64_t g = 0; g < m->n_groups; g++) {
-        const int64_t first = m->groups[g].first_level,
-                      end = g + 1 < m->n_groups ? m->groups[g + 1].first_level : m->n_levels;
-        m->renumber[g] = (int32_t)first;
-        if (end - first > out->deepest) out->deepest = end - first;
-    }
+    for (int64_t g = 0; g < m->n_groups; g++) m->renumber[g] = (int32_t)m->groups[g].first_level;
     find_heavy(m, levels, m->pairs);
     TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
     TRY(send(m, m->pairs_there, m->pairs, m->n_levels));

@@ -9,7 +9,7 @@
 struct invert_task;
 
 struct device_partition {
-    int64_t n_groups, entries, n_tasks, deepest; /* deepest: levels of a group, at most */
+    int64_t n_groups, entries, n_tasks;
     int64_t *offsets, *middle; /* as in struct partition */
     int32_t *columns;
     int32_t *starts; /* of groups */

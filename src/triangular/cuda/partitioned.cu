@@ -10,7 +10,6 @@
 namespace {
 
 constexpr int64_t BLOCKS_OF_NUMERIC = 4; /* on a multiprocessor */
-constexpr int64_t NARROW = 64;           /* tasks of numeric for a level of a group, on average */
 
 struct partitioned_side {
     device_triangle base; /* by level */
@@ -132,7 +131,6 @@ template <typename T> trine_status invert(trine_triangular plan, const partition
     a.d = arrays_of<T>(d);
     a.sorted = d->part.sorted, a.tasks = d->part.tasks, a.n_tasks = d->part.n_tasks;
     a.ticket = d->ticket, a.widest = MOST_WIDTH;
-    a.narrow = d->part.n_tasks < NARROW * d->part.deepest;
     TRY(trine_device_fill_async(plan->base.ctx, d->report, 0, sizeof *d->report, stream));
     TRY(trine_device_fill_async(plan->base.ctx, d->ticket, 0, sizeof *d->ticket, stream));
     TRY(trine_device_fill_async(plan->base.ctx, d->values, 0xFF, (size_t)d->part.entries * sizeof(T), stream));
