@@ -212,7 +212,7 @@ void bench_source_close(bench_source *source);
  *  normwise: |B - op(T)X| / (|B| + |op(T)| |X|), the largest entries of vectors, the largest row sum of T;
  *  difference: max_i |x_i - reference_i| / max(|x_i|, |reference_i|) of column 0. bound: what error may be at most,
  *  4 (k + 4) eps with k the entries of the longest row: substitution is good for gamma_k (Higham, Accuracy and
- *  Stability, Theorem 8.5). */
+ *  Stability, Theorem 8.5); partitioned inverses promise less (compare.c). */
 typedef struct { double error, normwise, difference, bound; } bench_check;
 
 /** op(T) X = B, ready to be solved in the context's space. */

@@ -97,11 +97,13 @@ TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_spa
                                                 const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. With partitioned inverses a solve is tried
- *  in each direction announced, whose solution is pseudorandom: where its componentwise backward error is beyond
- *  32 eps, solves take a step of refinement from here on, as if options.partition.refine had asked for it, until the
- *  check of other values. TRINE_ERR_MEMORY: no memory for that. Where AUTO has taken partitioned inverses and these
- *  lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU from numeric on). */
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. With partitioned inverses solves are
+ *  tried in each direction announced, of pseudorandom solutions and right-hand sides, the same every time: where their
+ *  componentwise backward error is beyond 32 eps on a GPU, 8 on a CPU (in the median of five of a kind; one suffices
+ *  where it has 4 eps or less), solves take a step of refinement from here on, as if options.partition.refine had asked
+ *  for it, until the check of other values. TRINE_ERR_MEMORY: no memory for that. Where AUTO has taken partitioned
+ *  inverses and these lose digits in too many rows, solves on a GPU go by the other method from here on (on the CPU
+ *  from numeric on). */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no

@@ -108,8 +108,9 @@ struct triangular_backend {
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
     /* sums are made in whatever order their terms arrive: results vary in the last digits */
     bool any_order;
-    /** The largest componentwise backward error of solves without refinement, two with each side: of a pseudorandom
-     *  solution and right-hand side; after numeric. Synchronizes. NULL: the method is substitution. */
+    /** The largest componentwise backward error of solves without refinement, with each side, of pseudorandom solutions
+     *  and of pseudorandom right-hand sides: a median where it matters (partition.h). After numeric. Synchronizes.
+     *  NULL: the method is substitution. */
     trine_status (*probe)(trine_triangular plan, void *stream, double *error);
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc,

@@ -8,6 +8,7 @@
 #define TRINE_TRIANGULAR_COMMON_PARTITION_H
 
 #include "triangular/common/levels.h"
+#include "triangular/common/trials.h"
 
 #ifdef __cplusplus
 extern "C" {

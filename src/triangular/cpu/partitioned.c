@@ -149,8 +149,9 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
 
 static trine_status probe(trine_triangular plan, void *stream, double *error)
 {
-    static void (*const run[])(trine_triangular, const struct triangular_solve *, bool, double *) = TABLE(probe);
+    static void (*const run[])(trine_triangular, const struct triangular_solve *, bool, int, double *) = TABLE(probe);
     trine_status status = TRINE_SUCCESS;
+    const double eps = trine_dtype_eps(plan->base.dtype);
     const size_t size = trine_dtype_size(plan->base.dtype);
     struct triangular_work work = {0};
     void *X = NULL;
@@ -171,9 +172,11 @@ static trine_status probe(trine_triangular plan, void *stream, double *error)
                                            .work = &work};
         if (!a.part) continue;
         for (int by_solution = 0; by_solution < 2; by_solution++) {
+            struct partition_trials trials = {0};
             double found = 0;
-            run[plan->base.dtype](plan, &a, by_solution, &found);
-            if (found > *error) *error = found;
+            do run[plan->base.dtype](plan, &a, by_solution, trials.count, &found);
+            while (partition_add_trial(&trials, found, eps));
+            if (partition_median_of_trials(&trials) > *error) *error = partition_median_of_trials(&trials);
         }
     }
 done:

@@ -1,5 +1,6 @@
-/* Kernels for the values of partitioned inverses. Rows wait for the rows of their group that they need, in one launch:
- * tasks are taken in the order of levels within groups, so that all groups are inverted side by side. */
+/* Kernels for the values of partitioned inverses. Rows wait for the values of their group that they need, which are
+ * their own flags, in one launch: tasks are taken in the order of levels within groups, so that all groups are inverted
+ * side by side. */
 #ifndef TRINE_TRIANGULAR_CUDA_INVERT_GROUPS_CUH
 #define TRINE_TRIANGULAR_CUDA_INVERT_GROUPS_CUH
 
@@ -17,7 +18,7 @@ template <typename T> struct invert_args {
     const int32_t *sorted;               /* rows by level within their group */
     const invert_task *tasks;
     int64_t n_tasks;
-    unsigned *ticket, *finished;         /* parts of every row that have their values; both start at zero */
+    unsigned *ticket;                    /* starts at zero, and the inverses' values with all bits set */
     int32_t widest;                      /* parts that are wider have hash tables: MOST_WIDTH, or less */
 };
 constexpr int32_t MOST_WIDTH = INT32_MAX;
@@ -79,45 +80,65 @@ __device__ inline void narrow_by_warp(const int32_t *columns, int32_t least, int
     *first = low, *end = high;
 }
 
-/** Until the values of row c are there. */
-template <typename T> __device__ inline void wait_for_row(const invert_args<T> &a, int32_t c)
+/** value[u] := p[u * step] of those that are wanted, as soon as they are there. */
+template <typename T, int N> __device__ inline void wait_for_values(unsigned wanted, const T *p, int step, T *value)
 {
-    const int64_t parts = parts_of_row(a.d.offsets[c + 1] - a.d.offsets[c], PART_OF_ROW<T>);
-    while (load_acquire(&a.finished[c]) < (unsigned)parts) {}
+    while (wanted) {
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            if (wanted >> u & 1) value[u] = poll(p + u * step);
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            if ((wanted >> u & 1) && !is_missing(value[u])) wanted &= ~(1u << u);
+    }
 }
 
 /** Row p by a warp: e_p minus T's entries in the group times their inverses' rows, and minus T's entries elsewhere,
  *  over the pivot. A lane has entries of the row, and looks for their columns in the rows needed. */
 template <typename T> __device__ void invert_short_row(const invert_args<T> &args, int64_t p)
 {
+    constexpr int AHEAD = 4;
     const partitioned_arrays<T> &a = args.d;
     const int lane = threadIdx.x % 32;
     const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
     const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
-    for (int64_t k = own + lane; k < own_end; k += 32)
-        if (a.own_columns[k] >= start) wait_for_row(args, a.own_columns[k]);
-    __syncwarp();
     for (int64_t i = first + lane; i < end; i += 32) {
         const int32_t column = a.columns[i];
         T sum = i == end - 1 ? one_of<T>() : T{};
-        for (int64_t k = own; k < own_end; k++) {
-            const int32_t c = a.own_columns[k];
-            if (c < start ? c != column : c < column) continue;
-            T value = one_of<T>();
-            if (c >= start) {
-                const int64_t last = a.offsets[c + 1], at = place_of(a.columns, a.offsets[c], last, column);
-                if (at == last || a.columns[at] != column) continue;
-                value = a.values[at];
+        for (int64_t k0 = own; k0 < own_end; k0 += AHEAD) {
+            int64_t at[AHEAD]; /* of values that are waited for; NONE: the entry adds nothing; ONE: itself */
+            T value[AHEAD], factor[AHEAD];
+            enum { NONE = -1, ONE = -2 };
+            unsigned wanted = 0;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                at[u] = NONE, value[u] = one_of<T>();
+                if (k0 + u >= own_end) continue;
+                const int32_t c = a.own_columns[k0 + u];
+                factor[u] = a.own_values[k0 + u];
+                if (c < start ? c != column : c < column) continue;
+                at[u] = ONE;
+                if (c < start) continue;
+                const int64_t last = a.offsets[c + 1];
+                at[u] = place_of(a.columns, a.offsets[c], last, column);
+                if (at[u] == last || a.columns[at[u]] != column) at[u] = NONE;
             }
-            sum = sum - a.own_values[k] * value;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) wanted |= at[u] >= 0 ? 1u << u : 0;
+            while (wanted) {
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if (wanted >> u & 1) value[u] = poll(&a.values[at[u]]);
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if ((wanted >> u & 1) && !is_missing(value[u])) wanted &= ~(1u << u);
+            }
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++)
+                if (at[u] != NONE) sum = sum - factor[u] * value[u];
         }
-        a.values[i] = sum * inverse;
-    }
-    __syncwarp();
-    if (lane == 0) {
-        release_fence();
-        count_up(&args.finished[p]);
+        publish(&a.values[i], missing_or(sum * inverse));
     }
 }
 
@@ -205,27 +226,31 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     }
     if (thread == 0 && first + count == end) shared->sums[0][count - 1] = one_of<T>();
     __syncthreads();
-    /* With fewer rows than warps, several warps take entries of one row. */
+    /* With fewer rows than warps, several warps take entries of one row, which is their team's only one: rows of a team
+     * have sums in common, and its warps do not wait for each other. */
     const int teams = in_group > INVERT_WARPS / 2 ? INVERT_WARPS : in_group > 2 ? 4 : in_group > 1 ? 2 : 1;
     const int team = warp % teams, in_team = warp / teams * 32 + lane, team_size = INVERT_WARPS / teams * 32;
     T *const sums = shared->sums[team];
     int number = 0;
     for (int64_t k0 = own; k0 < own_end && in_group; k0 += 32) {
         const int32_t mine = k0 + lane < own_end ? a.own_columns[k0 + lane] : -1;
-        for (unsigned left = __ballot_sync(~0u, mine >= start); left; left &= left - 1) {
+        const bool is_needed = mine >= start;
+        const int64_t my_first = is_needed ? a.offsets[mine] : 0, my_end = is_needed ? a.offsets[mine + 1] : 0;
+        const T my_factor = is_needed ? a.own_values[k0 + lane] : T{};
+        for (unsigned left = __ballot_sync(~0u, is_needed); left; left &= left - 1) {
             const int from = __ffs((int)left) - 1;
-            const int32_t c = __shfl_sync(~0u, mine, from);
             if (number++ % teams != team) continue;
-            const T factor = a.own_values[k0 + from];
-            int64_t i = a.offsets[c], last = a.offsets[c + 1];
+            int64_t i = __shfl_sync(~0u, my_first, from), last = __shfl_sync(~0u, my_end, from);
+            const T factor = shuffle_from(my_factor, from);
             if (!whole) narrow_by_warp(a.columns, least, largest, &i, &last);
             if (last - i == count) { /* row p has all columns of row c, and so these are the same */
-                wait_for_row(args, c);
                 for (int at = in_team; at < count; at += AHEAD * team_size) {
                     T value[AHEAD];
+                    unsigned wanted = 0;
 #pragma unroll
                     for (int u = 0; u < AHEAD; u++)
-                        if (at + u * team_size < count) value[u] = a.values[i + at + u * team_size];
+                        if (at + u * team_size < count) wanted |= 1u << u;
+                    wait_for_values<T, AHEAD>(wanted, &a.values[i + at], team_size, value);
 #pragma unroll
                     for (int u = 0; u < AHEAD; u++)
                         if (at + u * team_size < count)
@@ -234,18 +259,23 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
                 __syncwarp();
                 continue;
             }
-            i += in_team;
-            for (bool there = false; i < last; i += AHEAD * team_size) {
+            for (i += in_team; i < last; i += AHEAD * team_size) {
                 T value[AHEAD];
                 int at[AHEAD];
-#pragma unroll
-                for (int u = 0; u < AHEAD; u++) /* while the values may be missing */
-                    at[u] = i + u * team_size < last ? shared->find(bits, least, a.columns[i + u * team_size]) : -1;
-                if (!there) wait_for_row(args, c);
-                there = true;
+                unsigned wanted = 0;
 #pragma unroll
                 for (int u = 0; u < AHEAD; u++)
-                    if (at[u] >= 0) value[u] = a.values[i + u * team_size];
+                    if (i + u * team_size < last) wanted |= 1u << u;
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++) /* while columns are looked up */
+                    if (wanted >> u & 1) value[u] = poll(&a.values[i + u * team_size]);
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    at[u] = wanted >> u & 1 ? shared->find(bits, least, a.columns[i + u * team_size]) : -1;
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if (at[u] >= 0 && !is_missing(value[u])) wanted &= ~(1u << u);
+                wait_for_values<T, AHEAD>(wanted, &a.values[i], team_size, value);
 #pragma unroll
                 for (int u = 0; u < AHEAD; u++)
                     if (at[u] >= 0) sums[at[u]] = sums[at[u]] - factor * value[u];
@@ -258,19 +288,13 @@ __device__ void invert_part(const invert_args<T> &args, int64_t p, int32_t part,
     for (int i = thread; i < count; i += INVERT_THREADS) {
         T sum = shared->sums[0][i];
         for (int w = 1; w < teams; w++) sum = sum + shared->sums[w][i];
-        a.values[first + i] = sum * inverse;
-    }
-    __syncthreads();
-    if (thread == 0) {
-        release_fence();
-        count_up(&args.finished[p]);
+        publish(&a.values[first + i], missing_or(sum * inverse));
     }
 }
 
 /** All rows of all groups. Blocks take tasks by tickets, so that what a task waits for is finished or in a running
  *  block. */
-template <typename T> __global__ void __launch_bounds__(INVERT_THREADS, sizeof(T) == 16 ? 4 : 5)
-    invert_groups(const invert_args<T> a)
+template <typename T> __global__ void __launch_bounds__(INVERT_THREADS, 4) invert_groups(const invert_args<T> a)
 {
     __shared__ part_of_row<T> shared;
     __shared__ unsigned ticket[2];
@@ -314,7 +338,6 @@ template <typename T> __global__ void __launch_bounds__(256) measure_rows_of_t(c
         size = sum_over_lanes(size, lanes);
         if (lane || p == a.n) return;
         a.sizes[p] = size + (a.pivots ? absolute(a.pivots[p]) : 1);
-        args.finished[p] = 0;
     });
 }
 

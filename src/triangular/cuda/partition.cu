@@ -59,7 +59,7 @@ struct maker {
     int32_t *level, *group;
     int64_t *bounds; /* of levels */
     int32_t *starts_there, *pairs_there, *renumber_there;
-    arena state, pool;
+    arena state, pool, scratch; /* scratch: of sorts */
     int64_t *lengths, *offsets;
     char *temporary;
     size_t scan_bytes;
@@ -75,6 +75,14 @@ trine_status copy(const maker *m, V *to, trine_space to_space, const V *from, tr
 template <typename V> trine_status send(const maker *m, V *to, const V *from, int64_t count)
 {
     return count ? trine_device_copy_async(m->ctx, to, from, (size_t)count * sizeof *from, m->stream) : TRINE_SUCCESS;
+}
+
+/** Numbers of so many groups stand one array behind the other, so that two of them are sent at once. */
+void place_numbers(maker *m, int64_t count)
+{
+    m->pairs = m->starts + count, m->renumber = m->pairs + count;
+    m->pairs_there = m->starts_there + count, m->renumber_there = m->pairs_there + count;
+    m->a.pairs = m->pairs_there;
 }
 
 /** m->lengths to m->offsets. */
@@ -151,7 +159,6 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     m->found = (group_report *)trine_host_alloc(ctx, n_levels, sizeof *m->found);
     m->own = (int64_t *)trine_host_alloc(ctx, n_levels, sizeof *m->own);
     if (!m->groups || !m->starts || !m->found || !m->own) return TRINE_ERR_MEMORY;
-    m->pairs = m->starts + n_levels, m->renumber = m->pairs + n_levels;
     m->scan_bytes = (size_t)device_scan_bytes(n + 1);
     TRY(arena_allocate(ctx, &m->state, [&](arena &s) {
         m->a.rows = s.take<row_place>(n), m->a.merged = s.take<row_place>(n);
@@ -160,8 +167,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
         m->a.used = s.take<unsigned long long>(1);
         m->a.listed = s.take<unsigned>(3);
         m->a.found = s.take<group_report>(n_levels);
-        m->starts_there = s.take<int32_t>(n_levels), m->pairs_there = s.take<int32_t>(n_levels);
-        m->renumber_there = s.take<int32_t>(n_levels);
+        m->starts_there = s.take<int32_t>(3 * n_levels);
         m->a.tables = s.take<int32_t>((int64_t)LARGE_TABLES << LARGE_BITS);
         m->lengths = s.take<int64_t>(n + 1), m->offsets = s.take<int64_t>(n + 1);
         m->bounds = s.take<int64_t>(n_levels + 1);
@@ -172,7 +178,7 @@ trine_status begin(maker *m, const int64_t *levels, int64_t n_levels)
     m->a.bits[0] = WARP_BITS, m->a.bits[1] = BLOCK_BITS, m->a.bits[2] = LARGE_BITS;
     TRY(find_shared_bits(&m->shared_bits));
     m->a.broad = BROAD_ROW;
-    m->a.group = m->group, m->a.starts = m->starts_there, m->a.pairs = m->pairs_there;
+    m->a.group = m->group, m->a.starts = m->starts_there;
     /* larger ones cost time, but to get one costs more than most rounds */
     m->a.room = 3 * (m->d->nnz + n);
     if (m->a.room < FIRST_ROOM) m->a.room = FIRST_ROOM;
@@ -211,6 +217,7 @@ done:
 void choose_pairs(maker *m)
 {
     const int64_t levels = m->costs->levels;
+    place_numbers(m, m->n_groups);
     m->n_pairs = 0;
     for (int64_t g = 0; g < m->n_groups; g++) {
         m->starts[g] = m->groups[g].start, m->pairs[g] = -1;
@@ -229,10 +236,9 @@ trine_status try_pairs(maker *m)
     merge_args longer = m->a, longest = m->a; /* each lists rows for the next one */
     longer.list = m->a.longer, longer.listed = m->a.n_longer;
     longest.listed = longer.n_longer = m->a.listed + 2, longer.longer = m->a.list;
-    TRY(send(m, m->starts_there, m->starts, m->n_groups));
-    TRY(send(m, m->pairs_there, m->pairs, m->n_groups));
-    TRY(trine_device_fill_async(m->ctx, m->a.found, 0, (size_t)m->n_pairs * sizeof *m->a.found, m->stream));
-    TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, 3 * sizeof *m->a.listed, m->stream));
+    TRY(send(m, m->starts_there, m->starts, 2 * m->n_groups)); /* and the pairs */
+    TRY(trine_device_fill_async(m->ctx, m->a.listed, 0, /* what has been found is behind it */
+                                (size_t)((char *)(m->a.found + m->n_pairs) - (char *)m->a.listed), m->stream));
     merge_short_rows<<<device_blocks_for(m->plan, m->d->n * 32), MERGE_THREADS, 0, m->stream>>>(m->a);
     merge_long_rows<false><<<multiprocessors * 6, MERGE_THREADS, 0, m->stream>>>(m->a);
     merge_longer_rows<<<multiprocessors, MERGE_THREADS, sizeof(int32_t) << m->shared_bits, m->stream>>>(longer,
@@ -310,8 +316,7 @@ trine_status join_pairs(maker *m)
         }
         m->renumber[g] = (int32_t)(count - 1);
     }
-    TRY(send(m, m->pairs_there, m->pairs, m->n_groups));
-    TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
+    TRY(send(m, m->pairs_there, m->pairs, 2 * m->n_groups)); /* and the new numbers */
     take_merged<<<device_blocks_for(m->plan, m->d->n), MERGE_THREADS, 0, m->stream>>>(m->a, m->renumber_there,
                                                                                       m->group);
     TRY(GPU_LAUNCHED("joining groups"));
@@ -392,16 +397,35 @@ done:
     return status;
 }
 
-/** Patterns by row, their columns ascending, in memory of their own. */
+/** Rows sorted by their keys in the order of numeric. */
+struct order_arrays {
+    uint32_t *keys[2];
+    int32_t *rows;
+    char *temporary;
+    size_t bytes; /* of it */
+};
+trine_status find_order_bytes(const maker *m, int32_t *sorted, order_arrays *o)
+{
+    return GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, o->bytes, o->keys[0], o->keys[1], o->rows, sorted, m->d->n,
+                                                  0, 32, m->stream));
+}
+void lay_out_order(int64_t n, arena &s, order_arrays *o)
+{
+    o->keys[0] = s.take<uint32_t>(n), o->keys[1] = s.take<uint32_t>(n), o->rows = s.take<int32_t>(n);
+    o->temporary = s.take<char>((int64_t)o->bytes);
+}
+
+/** Patterns by row, their columns ascending, in memory of their own. Makes room in m->scratch for make_order, too. */
 trine_status take_patterns(maker *m, device_partition *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = m->ctx;
     const int64_t n = m->d->n, entries = m->live;
-    arena scratch = {};
     int32_t *unsorted = nullptr;
     char *temporary;
     size_t bytes = 0;
+    order_arrays order = {};
+    arena of_order = {};
     out->n_groups = m->n_groups, out->entries = entries;
     TRY(GPU(gpucub::DeviceSegmentedSort::SortKeys(nullptr, bytes, unsorted, out->columns, entries, n, m->offsets,
                                                   m->offsets + 1, m->stream)));
@@ -411,9 +435,12 @@ trine_status take_patterns(maker *m, device_partition *out)
     }));
     for (int64_t g = 0; g < m->n_groups; g++) m->starts[g] = m->groups[g].start;
     TRY(send(m, out->starts, m->starts, m->n_groups));
-    TRY(arena_allocate(ctx, &scratch, [&](arena &s) {
+    TRY(find_order_bytes(m, nullptr, &order));
+    lay_out_order(n, of_order, &order);
+    TRY(arena_allocate(ctx, &m->scratch, [&](arena &s) {
         unsorted = s.take<int32_t>(entries);
         temporary = s.take<char>((int64_t)bytes);
+        if (s.used < of_order.used) s.used = of_order.used;
     }));
     TRY(add_up_lengths(m));
     TRY(copy(m, out->offsets, TRINE_DEVICE, m->offsets, TRINE_DEVICE, n + 1));
@@ -424,9 +451,7 @@ trine_status take_patterns(maker *m, device_partition *out)
         TRY(GPU(gpucub::DeviceSegmentedSort::SortKeys(temporary, bytes, unsorted, out->columns, entries, n,
                                                       out->offsets, out->offsets + 1, m->stream)));
     }
-    TRY(trine_device_synchronize(ctx, ctx->stream));
 done:
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
     return status;
 }
 
@@ -502,11 +527,9 @@ trine_status make_order(maker *m, const int64_t *levels, device_partition *out)
     trine_context ctx = m->ctx;
     const int64_t n = m->d->n;
     const int blocks = device_blocks_for(m->plan, n + 1);
-    arena scratch = {};
-    uint32_t *keys[2] = {};
-    int32_t *rows = nullptr;
-    char *temporary;
-    size_t bytes = 0;
+    arena scratch = m->scratch;
+    order_arrays o = {};
+    place_numbers(m, m->n_levels);
     order_args a = {n,
                     part_of(m->plan->base.dtype),
                     m->d->offsets,
@@ -520,28 +543,24 @@ trine_status make_order(maker *m, const int64_t *levels, device_partition *out)
     find_heavy(m, levels, m->pairs);
     TRY(send(m, m->renumber_there, m->renumber, m->n_groups));
     TRY(send(m, m->pairs_there, m->pairs, m->n_levels));
-    TRY(GPU(
-        gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32, m->stream)));
     TRY(arena_allocate(ctx, &out->order, [&](arena &s) {
         out->sorted = s.take<int32_t>(n);
         out->tasks = s.take<invert_task>(most);
     }));
     if (!n) return status;
-    TRY(arena_allocate(ctx, &scratch, [&](arena &s) {
-        keys[0] = s.take<uint32_t>(n), keys[1] = s.take<uint32_t>(n), rows = s.take<int32_t>(n);
-        temporary = s.take<char>((int64_t)bytes);
-    }));
-    a.keys = keys[0], a.rows = rows;
+    TRY(find_order_bytes(m, out->sorted, &o));
+    scratch.used = 0;
+    lay_out_order(n, scratch, &o);
+    a.keys = o.keys[0], a.rows = o.rows;
     make_order_keys<<<blocks, MERGE_THREADS, 0, m->stream>>>(a);
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, keys[0], keys[1], rows, out->sorted, n, 0, 32,
-                                               m->stream)));
-    count_tasks<<<blocks, MERGE_THREADS, 0, m->stream>>>(a, keys[1], out->sorted, m->lengths);
+    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(o.temporary, o.bytes, o.keys[0], o.keys[1], o.rows, out->sorted, n, 0,
+                                               32, m->stream)));
+    count_tasks<<<blocks, MERGE_THREADS, 0, m->stream>>>(a, o.keys[1], out->sorted, m->lengths);
     TRY(GPU(gpucub::DeviceScan::ExclusiveSum(m->temporary, m->scan_bytes, m->lengths, m->offsets, n + 1, m->stream)));
-    make_invert_tasks<<<blocks, MERGE_THREADS, 0, m->stream>>>(a, keys[1], m->offsets, out->tasks);
+    make_invert_tasks<<<blocks, MERGE_THREADS, 0, m->stream>>>(a, o.keys[1], m->offsets, out->tasks);
     TRY(GPU_LAUNCHED("the order of inverses"));
     TRY(copy(m, &out->n_tasks, TRINE_HOST, m->offsets + n, TRINE_DEVICE, 1));
 done:
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
     return status;
 }
 
@@ -578,6 +597,7 @@ trine_status device_partition_make(trine_triangular plan, const device_triangle 
 done:
     trine_free(ctx, TRINE_DEVICE, m.state.base);
     trine_free(ctx, TRINE_DEVICE, m.pool.base);
+    trine_free(ctx, TRINE_DEVICE, m.scratch.base);
     trine_free(ctx, TRINE_HOST, m.groups);
     trine_free(ctx, TRINE_HOST, m.starts);
     trine_free(ctx, TRINE_HOST, m.found);
@@ -609,6 +629,6 @@ void device_partition_memory(int64_t n, int64_t entries, triangular_bytes *devic
                   sorting = entries * 4 + device_partition_sort_bytes(n, entries),
                   order = n * 4 + most_tasks(n, entries, part_of(TRINE_Z)) * 8 + SLACK,
                   ordering = n * 12 + device_triangle_sort_bytes(n, n) + SLACK;
-    const int64_t collected = pool + patterns + (sorting > order + ordering ? sorting : order + ordering);
+    const int64_t collected = pool + patterns + order + (sorting > ordering ? sorting : ordering);
     bytes_add(device, patterns + order, state + (pools > collected ? pools : collected));
 }

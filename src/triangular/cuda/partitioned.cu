@@ -9,14 +9,14 @@
 
 namespace {
 
-constexpr int64_t BLOCKS_OF_NUMERIC = 5; /* on a multiprocessor */
+constexpr int64_t BLOCKS_OF_NUMERIC = 4; /* on a multiprocessor */
 
 struct partitioned_side {
     device_triangle base; /* by level */
     device_partition part;
     solved_row *solved;
     double *sizes, *inverses; /* of numeric */
-    unsigned *finished, *ticket; /* of numeric */
+    unsigned *ticket; /* of numeric */
     growth_report *report;
     void *values;
     arena memory; /* holds the arrays above */
@@ -65,7 +65,7 @@ trine_status make_numbers(trine_triangular plan, partitioned_side *d)
     TRY(arena_allocate(plan->base.ctx, &d->memory, [&](arena &a) {
         d->solved = a.take<solved_row>(n);
         d->sizes = a.take<double>(n), d->inverses = a.take<double>(n);
-        d->finished = a.take<unsigned>(n), d->ticket = a.take<unsigned>(1);
+        d->ticket = a.take<unsigned>(1);
         d->report = a.take<growth_report>(1);
         d->values = a.take<char>(d->part.entries * (int64_t)trine_dtype_size(plan->base.dtype));
     }));
@@ -130,9 +130,10 @@ template <typename T> trine_status invert(trine_triangular plan, const partition
     invert_args<T> a = {};
     a.d = arrays_of<T>(d);
     a.sorted = d->part.sorted, a.tasks = d->part.tasks, a.n_tasks = d->part.n_tasks;
-    a.ticket = d->ticket, a.finished = d->finished, a.widest = MOST_WIDTH;
+    a.ticket = d->ticket, a.widest = MOST_WIDTH;
     TRY(trine_device_fill_async(plan->base.ctx, d->report, 0, sizeof *d->report, stream));
     TRY(trine_device_fill_async(plan->base.ctx, d->ticket, 0, sizeof *d->ticket, stream));
+    TRY(trine_device_fill_async(plan->base.ctx, d->values, 0xFF, (size_t)d->part.entries * sizeof(T), stream));
     measure_rows_of_t<T><<<device_blocks_for(plan, n * lanes), 256, 0, stream>>>(a, lanes);
     if (a.n_tasks) invert_groups<T><<<(unsigned)(a.n_tasks < most ? a.n_tasks : most), INVERT_THREADS, 0, stream>>>(a);
     measure_inverses<T><<<device_blocks_for(plan, n * of_inverse), 256, 0, stream>>>(a, of_inverse);

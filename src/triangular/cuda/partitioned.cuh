@@ -40,6 +40,20 @@ struct growth_report {
 
 /* ------------------------------------------------------------------- solve */
 
+/** How the solution is kept by position. Eight single precision values of one right-hand side would share a sector,
+ *  which is asked for as long as one of them is missing: each has a word of 8 bytes, the second half of which says that
+ *  it is there. */
+template <typename T, int N> struct kept {
+    using type = T;
+    __device__ static inline type of(T a) { return missing_or(a); }
+    __device__ static inline T value(type a) { return a; }
+};
+template <> struct kept<float, 1> {
+    using type = complex_of<float>;
+    __device__ static inline type of(float a) { return {a, 0}; }
+    __device__ static inline float value(type a) { return a.x; }
+};
+
 template <typename T> struct partitioned_args {
     partitioned_arrays<T> d;
     int64_t nrhs, b_row, b_col, x_row, x_col;
@@ -54,34 +68,38 @@ template <typename T> struct partitioned_args {
     bool conjugate, sparing;
 };
 
-/** Right-hand sides in the order of positions, and no value of x there yet. */
-template <typename T> __global__ void __launch_bounds__(256) take_right_hand_sides(const partitioned_args<T> a)
+/** Right-hand sides in the order of positions, and no value of x there yet, which is kept as of N right-hand sides. */
+template <typename T, int N> __global__ void __launch_bounds__(256) take_right_hand_sides(const partitioned_args<T> a)
 {
+    using X = typename kept<T, N>::type;
     if (blockIdx.x == 0 && threadIdx.x == 0) *a.ticket = ~0u;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < a.d.n * a.nrhs;
          i += (int64_t)gridDim.x * blockDim.x) {
         const int64_t p = a.nrhs == 1 ? i : i / a.nrhs, j = i - p * a.nrhs;
         a.b[i] = a.alpha * a.B[a.d.order[p] * a.b_row + j * a.b_col];
-        a.x[i] = missing_value<T>();
+        ((X *)a.x)[i] = missing_value<X>();
     }
 }
 
 /** to.b := the residuals of the solution that `from` has found, as right-hand sides of a correction. */
-template <typename T>
+template <typename T, int N>
 __global__ void __launch_bounds__(256) take_residuals(const partitioned_args<T> from, const partitioned_args<T> to)
 {
+    using X = typename kept<T, N>::type;
     const partitioned_arrays<T> &d = from.d;
+    auto solution = [&](int64_t at) { return kept<T, N>::value(((const X *)from.x)[at]); };
     if (blockIdx.x == 0 && threadIdx.x == 0) *to.ticket = ~0u;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < d.n * from.nrhs;
          i += (int64_t)gridDim.x * blockDim.x) {
         const int64_t p = from.nrhs == 1 ? i : i / from.nrhs, j = i - p * from.nrhs;
-        T sum = d.pivots ? (from.conjugate ? conjugate_of(d.pivots[p]) : d.pivots[p]) * from.x[i] : from.x[i];
+        T sum = solution(i);
+        if (d.pivots) sum = (from.conjugate ? conjugate_of(d.pivots[p]) : d.pivots[p]) * sum;
         for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++) {
             const T factor = from.conjugate ? conjugate_of(d.own_values[k]) : d.own_values[k];
-            sum = sum + factor * from.x[d.own_columns[k] * from.nrhs + j];
+            sum = sum + factor * solution(d.own_columns[k] * from.nrhs + j);
         }
         to.b[i] = from.b[i] - sum;
-        to.x[i] = missing_value<T>();
+        ((X *)to.x)[i] = missing_value<X>();
     }
 }
 

@@ -14,13 +14,16 @@ constexpr int SEGMENT = 512; /* rows that are packed into blocks of their own */
 /** How rows share warps. */
 struct packing {
     int least;               /* lanes of a row, at least */
-    int of_a_short_row, of_a_row; /* entries of a lane, in rows of at most SHORT entries and in others */
+    int of_a_row, of_a_first_row; /* entries of a lane, at most; in rows of the first group, which wait for nothing, so
+                                     that all others wait for them, unless they are many */
 };
-constexpr int SHORT = 32;
 
-__device__ inline int lanes_of(const packing &how, int64_t entries)
+constexpr int64_t MOST_FIRST =
+    8192; /* more rows of a first group have no more lanes than others: they fill the device */
+
+__device__ inline int lanes_of(const packing &how, int64_t entries, bool of_the_first)
 {
-    const int64_t each = entries <= SHORT ? how.of_a_short_row : how.of_a_row;
+    const int64_t each = of_the_first ? how.of_a_first_row : how.of_a_row;
     int lanes = how.least;
     while (lanes < 32 * SLOTS && lanes * each < entries) lanes *= 2;
     return lanes;
@@ -46,11 +49,15 @@ __device__ inline int32_t gate_of(const group_starts &starts, const int64_t *off
 }
 
 /** A warp packs a segment: neighbouring rows, with the lanes that the longest of them asks for. n_blocks[segment]: how
- *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. */
+ *  many blocks these are; slots: where they go, from block n_blocks[segment] on, or NULL. longest: starts at zero, of
+ *  all rows the most solution values. */
 __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, const group_starts starts,
-                          int32_t *n_blocks, warp_task *slots)
+                          int32_t *n_blocks, warp_task *slots, int32_t *longest)
 {
     const int lane = threadIdx.x;
+    const int64_t rows_of_first = starts.count > 1 ? starts.at[1] : n,
+                  end_of_first = rows_of_first <= MOST_FIRST ? rows_of_first : 0;
+    int most_of_x = 0;
     const int64_t end = (blockIdx.x + (int64_t)1) * SEGMENT < n ? (blockIdx.x + (int64_t)1) * SEGMENT : n;
     warp_task *const out = slots ? slots + (int64_t)n_blocks[blockIdx.x] * SLOTS : nullptr;
     int count = 0;
@@ -61,8 +68,10 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
     };
     for (int64_t p = blockIdx.x * (int64_t)SEGMENT; p < end;) {
         const int64_t q = p + lane;
-        const int asks = q < end ? lanes_of(how, offsets[q + 1] - offsets[q]) : 0, own = __shfl_sync(~0u, asks, 0),
-                  warps = own > 32 ? own / 32 : 1;
+        const int asks = q < end ? lanes_of(how, offsets[q + 1] - offsets[q], q < end_of_first) : 0,
+                  own = __shfl_sync(~0u, asks, 0), warps = own > 32 ? own / 32 : 1,
+                  of_x = q < end ? (int)(starts.middle[q] - offsets[q]) : 0;
+        if (of_x > most_of_x) most_of_x = of_x;
         int lanes = own, rows = 1;
         if (own < 32) {
             for (; lanes < 32; lanes *= 2) {
@@ -80,6 +89,8 @@ __global__ void pack_rows(const packing how, int64_t n, const int64_t *offsets, 
     }
     pad(SLOTS);
     if (!out && lane == 0) n_blocks[blockIdx.x] = count / SLOTS;
+    most_of_x = __reduce_max_sync(~0u, most_of_x);
+    if (lane == 0 && most_of_x > *longest) atomicMax(longest, most_of_x);
 }
 
 /* ------------------------------------------------------------------- solve */
@@ -92,11 +103,12 @@ template <typename T> struct once_args {
     int64_t nrhs, b_row, b_col, x_row, x_col;
     const T *b; /* alpha B, n x nrhs by position, or NULL: */
     const T *B; /* read where the order says */
-    T *X, *x; /* x: n x nrhs by position; its values are flags */
+    T *X;
+    void *x; /* n x nrhs kept values by position, which are flags */
     unsigned *ticket; /* starts at all bits set, like x */
-    T *next_x; /* what the next solve starts with, made ready by this one; NULL: not wanted */
+    void *next_x; /* what the next solve starts with, made ready by this one; NULL: not wanted */
     unsigned *next_ticket;
-    const T *before; /* n x nrhs by position: what the solution corrects; NULL: nothing */
+    const void *before; /* kept like x: what the solution corrects; NULL: nothing */
     T alpha;
     bool conjugate;
 };
@@ -115,13 +127,29 @@ template <typename T, int U> struct entries_of_lane {
 
 enum { ASK_ALL, ASK_BY_ROW, ASK_NEWEST };
 
+/** Kept values of V neighbours, as they arrive. */
+template <typename T, int N, int V> __device__ inline bool poll_kept(const typename kept<T, N>::type *x, pack<T, V> &to)
+{
+    if constexpr (N == 1) {
+        const typename kept<T, N>::type found = poll(x);
+        to.v[0] = kept<T, N>::value(found);
+        return !is_missing(found);
+    } else {
+        to = poll_pack<T, V>(x);
+        return !is_missing(to);
+    }
+}
+
 /** R lanes for right-hand sides, V neighbours each (nrhs is a multiple of V); of a row's lanes, one in R has other
- *  entries. A block's number is its ticket, so that what is not finished first always belongs to a running block.
- *  Rows of a warp may depend on each other, where they are substituted: its lanes step together. Values of x that are
- *  missing are asked for again: all of them; the newest of a row; or the newest of a lane. */
-template <typename T, int R, int V, int U, int ASK, bool AHEAD, int LEAST_BLOCKS>
+ *  entries. IS_LONG: where rows are long, with many batches of entries in a lane. A block's number is its ticket, so
+ *  that what is not finished first always belongs to a running block. Rows of a warp may depend on each other, where
+ *  they are substituted: its lanes step together. Values of x that are missing are asked for again: all of them; the
+ *  newest of a row; or the newest of a lane. */
+template <typename T, int R, int V, int U, int ASK, bool AHEAD, bool IS_LONG, int LEAST_BLOCKS>
 __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const once_args<T> a)
 {
+    using keep = kept<T, R *V>;
+    using X = typename keep::type;
     __shared__ unsigned block_number, arrived[SLOTS];
     __shared__ T part[SLOTS][R *V];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, r = lane % R;
@@ -136,10 +164,12 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     const int of_row = warps > 1 ? warp % warps : 0, base = lane / lanes * lanes;
     const unsigned row_mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
     const bool has_row = lane / lanes < task.count;
+    X *const x = (X *)a.x;
     const int64_t p = has_row ? task.first + lane / lanes : 0, nrhs = R *V == 1 ? 1 : a.nrhs,
                   j = R *V == 1 ? 0 : (int64_t)(block_number % tiles) * (R *V) + r * V;
     solved_row row = {0, 0, 0};
     if (has_row && j < nrhs) row = a.d.rows[p];
+    const int32_t place = has_row ? a.d.order[p] : 0; /* early: the last rows' solution waits for nothing else */
     const bool substituted = row.first < 0;
     const int32_t *const columns = substituted ? a.d.own_columns + ~row.first : a.d.columns + row.first;
     const T *const values = substituted ? a.d.own_values + ~row.first : a.d.values + row.first;
@@ -189,26 +219,31 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
     /* Warps ask for one value only, until it is there: all that are on the device asking for all of theirs take more of
      * L2's time than a step does. Meanwhile long rows sum what is older, batch by batch, each as soon as the newest
      * value of it is there. */
-    const T *const gate = &a.x[(task.gate < 0 ? 0 : task.gate) * nrhs + j];
-    const bool is_long = lanes == 32 && __any_sync(~0u, middle > U * step);
+    auto is_there = [&](int32_t position) {
+        pack<T, V> ignored;
+        return poll_kept<T, R *V, V>(&x[position * nrhs + j], ignored);
+    };
     bool shut = task.gate >= 0;
+    const bool looks_at_older = IS_LONG && lanes == 32 && __any_sync(~0u, middle > U * step);
+    if (!IS_LONG)
+        while (__any_sync(~0u, lane == 0 && shut && !is_there(task.gate)));
     while (!__all_sync(~0u, written)) {
         next_batch();
-        if (shut) {
-            int32_t newest = is_long ? -1 : task.gate;
-            if (is_long) {
+        if (IS_LONG && shut) {
+            int32_t newest = looks_at_older ? -1 : task.gate;
+            if (looks_at_older) {
 #pragma unroll
                 for (int u = 0; u < U; u++)
                     if (missing >> u & 1) newest = batch.column[u];
                 newest = __reduce_max_sync(~0u, newest);
             }
-            bool closed = false, is_there = newest < 0;
+            bool closed = false, older_is_there = newest < 0;
             if (lane == 0 && newest >= 0) {
-                closed = is_missing(poll(gate));
-                if (newest < task.gate) is_there = !is_missing(poll(&a.x[newest * nrhs + j]));
+                closed = !is_there(task.gate);
+                if (newest < task.gate) older_is_there = is_there(newest);
             }
             shut = __any_sync(~0u, closed) || newest < 0;
-            if (shut && !__any_sync(~0u, is_there)) continue;
+            if (shut && !__any_sync(~0u, older_is_there)) continue;
         }
         bool asks = missing != 0, found = false;
         if (ASK == ASK_BY_ROW) {
@@ -217,12 +252,12 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
         }
         if (asks) {
             const unsigned which = ASK == ASK_ALL || eager ? missing : 1u << (31 - __clz(missing));
+            unsigned arrived_now = 0;
 #pragma unroll
             for (int u = 0; u < U; u++)
-                if (which >> u & 1) y[u] = poll_pack<T, V>(&a.x[batch.column[u] * nrhs + j]);
-#pragma unroll
-            for (int u = 0; u < U; u++)
-                if ((which >> u & 1) && !is_missing(y[u])) missing &= ~(1u << u), found = true;
+                if ((which >> u & 1) && poll_kept<T, R *V, V>(&x[batch.column[u] * nrhs + j], y[u]))
+                    arrived_now |= 1u << u;
+            missing &= ~arrived_now, found = arrived_now != 0;
             if (!missing)
 #pragma unroll
                 for (int u = 0; u < U; u++)
@@ -275,14 +310,19 @@ __global__ void __launch_bounds__(32 * SLOTS, LEAST_BLOCKS) solve_once(const onc
                 whole.v[v] =
                     ((a.b ? own.v[v] : a.alpha * own.v[v]) - whole.v[v]) / (a.conjugate ? conjugate_of(pivot) : pivot);
         }
+        if constexpr (R *V == 1) {
+            publish(&x[p], keep::of(whole.v[0]));
+        } else {
 #pragma unroll
-        for (int v = 0; v < V; v++) whole.v[v] = missing_or(whole.v[v]);
-        publish_pack(&a.x[p * nrhs + j], whole);
+            for (int v = 0; v < V; v++) whole.v[v] = missing_or(whole.v[v]);
+            publish_pack(&x[p * nrhs + j], whole);
+        }
 #pragma unroll
         for (int v = 0; v < V; v++) {
-            if (a.next_x) a.next_x[p * nrhs + j + v] = missing_value<T>();
-            if (a.before) whole.v[v] = a.before[p * nrhs + j + v] + whole.v[v];
-            a.X[a.d.order[p] * a.x_row + (j + v) * a.x_col] = whole.v[v];
+            const int64_t at = p * nrhs + j + v;
+            if (a.next_x) ((X *)a.next_x)[at] = missing_value<X>();
+            if (a.before) whole.v[v] = keep::value(((const X *)a.before)[at]) + whole.v[v];
+            a.X[place * a.x_row + (j + v) * a.x_col] = whole.v[v];
         }
     }
 }
@@ -298,11 +338,14 @@ template <typename R> __device__ inline R number_of_position(uint32_t p, uint32_
     bits ^= bits >> 16;
     return ((R)(bits >> 8) + (R)0.5) / (R)(1 << 24) - (R)0.5;
 }
-template <typename T> __device__ inline T probe_value(int64_t p)
+/** trial: numbers of its own. */
+template <typename T> __device__ inline T probe_value(int64_t p, uint32_t trial)
 {
+    using R = real_of<T>;
+    const uint32_t seed = 2 * trial + 1;
     if constexpr (scalar<T>::is_complex)
-        return {number_of_position<real_of<T>>((uint32_t)p, 1), number_of_position<real_of<T>>((uint32_t)p, 2)};
-    else return number_of_position<T>((uint32_t)p, 1);
+        return {number_of_position<R>((uint32_t)p, seed), number_of_position<R>((uint32_t)p, seed + 1)};
+    else return number_of_position<T>((uint32_t)p, seed);
 }
 template <typename T> __device__ inline double size_as_double(T a)
 {
@@ -313,29 +356,32 @@ template <typename T> __device__ inline double size_as_double(T a)
 /** b := T times the pseudorandom solution, or the pseudorandom numbers themselves, by position; no value of x there
  *  yet. */
 template <typename T> __global__ void __launch_bounds__(256)
-    probe_right_hand_sides(const partitioned_arrays<T> d, bool by_solution, T *b, T *x, unsigned *ticket)
+    probe_right_hand_sides(const partitioned_arrays<T> d, bool by_solution, uint32_t trial, T *b,
+                           typename kept<T, 1>::type *x, unsigned *ticket)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) *ticket = ~0u;
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
-        T sum = by_solution && d.pivots ? d.pivots[p] * probe_value<T>(p) : probe_value<T>(p);
+        T sum = by_solution && d.pivots ? d.pivots[p] * probe_value<T>(p, trial) : probe_value<T>(p, trial);
         for (int64_t k = d.own_offsets[p]; by_solution && k < d.own_offsets[p + 1]; k++)
-            sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k]);
+            sum = sum + d.own_values[k] * probe_value<T>(d.own_columns[k], trial);
         b[p] = sum;
-        x[p] = missing_value<T>();
+        x[p] = missing_value<typename kept<T, 1>::type>();
     }
 }
 
 /** The largest componentwise backward error of x, as bits; infinite and undefined ones do not count. */
 template <typename T> __global__ void __launch_bounds__(256)
-    probe_errors(const partitioned_arrays<T> d, const T *b, const T *x, unsigned long long *most)
+    probe_errors(const partitioned_arrays<T> d, const T *b, const typename kept<T, 1>::type *x,
+                 unsigned long long *most)
 {
     double largest = 0;
+    auto solution = [&](int64_t p) { return kept<T, 1>::value(x[p]); };
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
-        T residual = b[p], term = d.pivots ? d.pivots[p] * x[p] : x[p];
+        T residual = b[p], term = d.pivots ? d.pivots[p] * solution(p) : solution(p);
         double size = size_as_double(residual) + size_as_double(term);
         residual = residual - term;
         for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++) {
-            term = d.own_values[k] * x[d.own_columns[k]];
+            term = d.own_values[k] * solution(d.own_columns[k]);
             size += size_as_double(term);
             residual = residual - term;
         }

@@ -10,7 +10,9 @@ namespace {
 
 /* ------------------------------------------------------------------- tasks */
 
-constexpr packing ONE = {1, 8, 8}, FEW = {4, 4, 4}, MANY = {16, 1, 1};
+constexpr packing ONE = {1, 8, 4}, FEW = {4, 4, 4}, MANY = {16, 1, 1};
+/* Rows with more solution values are long: a lane has more than two batches of them even with all warps of a block. */
+constexpr int32_t LONG_FROM = 2 * 4 * 32 * SLOTS;
 
 int64_t segments_of(int64_t n) { return (n + SEGMENT - 1) / SEGMENT; }
 
@@ -34,15 +36,18 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const devi
     const group_starts starts = {part->starts, part->n_groups, part->middle};
     int64_t total[WAYS] = {};
     arena counters = {};
-    int32_t *on_device = nullptr, *counts = nullptr;
+    int32_t *on_device = nullptr, *longest = nullptr, *counts = nullptr;
     if (!n) return TRINE_SUCCESS;
     if (!(counts = (int32_t *)trine_host_alloc(ctx, WAYS * segments, sizeof *counts))) return TRINE_ERR_MEMORY;
-    TRY(arena_allocate(ctx, &counters, [&](arena &a) { on_device = a.take<int32_t>(WAYS * segments); }));
+    TRY(arena_allocate(ctx, &counters,
+                       [&](arena &a) { on_device = a.take<int32_t>(WAYS * segments), longest = a.take<int32_t>(1); }));
+    TRY(trine_device_fill_async(ctx, longest, 0, sizeof *longest, stream));
     for (int i = 0; i < WAYS; i++)
         pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
-                                                         nullptr);
+                                                         nullptr, longest);
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_copy_async(ctx, counts, on_device, (size_t)(WAYS * segments) * sizeof *counts, stream));
+    TRY(trine_device_copy_async(ctx, &out->longest, longest, sizeof *longest, stream));
     TRY(trine_device_synchronize(ctx, stream));
     for (int i = 0; i < WAYS; i++)
         for (int64_t k = 0; k < segments; k++) {
@@ -57,7 +62,7 @@ trine_status partitioned_tasks_make(trine_triangular plan, int64_t n, const devi
     for (int i = 0; i < WAYS; i++) {
         out->of[i].n_blocks = total[i];
         pack_rows<<<(unsigned)segments, 32, 0, stream>>>(ways[i], n, part->offsets, starts, on_device + i * segments,
-                                                         out->of[i].slots);
+                                                         out->of[i].slots, longest);
     }
     TRY(GPU_LAUNCHED("the packing of rows"));
     TRY(trine_device_synchronize(ctx, stream));
@@ -82,22 +87,33 @@ constexpr size_t TICKETS_BYTES = 512; /* two tickets, in lines of their own */
 constexpr int APART = 64;             /* unsigned, between tickets */
 
 /* Vectors of a solve. In one launch: the solution, twice with one right-hand side; and alpha B for solves in place;
- * with refinement alpha B, the solution, the residual and the correction. */
-constexpr int64_t IN_PLACE = 2, REFINED = 4;
+ * with refinement alpha B, the solution, the residual and the correction. In single precision the solution of one
+ * right-hand side takes two (kept). */
+constexpr int64_t IN_PLACE = 2, REFINED = 4, ONE_REFINED = 6;
 
 /** Vectors of a work. Refinement that check has decided on takes fewer right-hand sides at a time. */
 int64_t vectors_of(trine_triangular plan, int64_t nrhs)
 {
-    const int64_t vectors = nrhs * (plan->options.partition.refine ? REFINED : IN_PLACE);
-    return vectors > REFINED ? vectors : REFINED;
+    const int64_t vectors = nrhs * (plan->options.partition.refine ? REFINED : IN_PLACE),
+                  least = plan->base.dtype == TRINE_S ? ONE_REFINED : REFINED;
+    return vectors > least ? vectors : least;
+}
+
+/** Bytes of a solution as it is kept. */
+template <typename T> size_t kept_bytes(int64_t n, int64_t nrhs)
+{
+    return (size_t)(n * nrhs) * (nrhs == 1 ? sizeof(typename kept<T, 1>::type) : sizeof(T));
 }
 
 template <int R, int V, typename T>
 void launch(const once_args<T> &a, int64_t n_blocks, gpuStream_t stream)
 {
     const int64_t blocks = n_blocks * ((a.nrhs + R *V - 1) / (R *V));
-    if constexpr (R *V == 1) solve_once<T, R, V, 4, ASK_ALL, false, 4><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
-    else solve_once<T, R, V, 2, ASK_ALL, false, 3><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
+    solve_once<T, R, V, 2, ASK_ALL, false, true, 3><<<(unsigned)blocks, 32 * SLOTS, 0, stream>>>(a);
+}
+template <bool IS_LONG, typename T> void launch_one(const once_args<T> &a, int64_t n_blocks, gpuStream_t stream)
+{
+    solve_once<T, 1, 1, 4, ASK_ALL, false, IS_LONG, 4><<<(unsigned)n_blocks, 32 * SLOTS, 0, stream>>>(a);
 }
 
 template <typename T> void launch_for_count(once_args<T> &a, const partitioned_tasks *tasks, gpuStream_t stream)
@@ -105,7 +121,8 @@ template <typename T> void launch_for_count(once_args<T> &a, const partitioned_t
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
     const auto &way = tasks->of[a.nrhs == 1 ? 0 : a.nrhs <= 8 ? 1 : 2];
     a.slots = way.slots;
-    if (a.nrhs == 1) launch<1, 1>(a, way.n_blocks, stream);
+    if (a.nrhs == 1 && tasks->longest > LONG_FROM) launch_one<true>(a, way.n_blocks, stream);
+    else if (a.nrhs == 1) launch_one<false>(a, way.n_blocks, stream);
     else if (a.nrhs <= 8 && a.nrhs % PAIR == 0) launch<4, PAIR>(a, way.n_blocks, stream);
     else if (a.nrhs <= 8) launch<4, 1>(a, way.n_blocks, stream);
     else if (a.nrhs % PAIR == 0) launch<16, PAIR>(a, way.n_blocks, stream);
@@ -119,18 +136,18 @@ template <typename T> trine_status solve_at_once(trine_triangular plan, const st
 {
     trine_status status = TRINE_SUCCESS;
     struct triangular_work *const work = s->work;
-    const size_t bytes = (size_t)(a.d.n * a.nrhs) * sizeof(T);
+    const size_t bytes = kept_bytes<T>(a.d.n, a.nrhs);
     const int found = work->reset_half;
     const bool in_turn = s->nrhs == 1 && work->base.owns_buffer && !work->captured;
     const int half = in_turn && found == 2;
     unsigned *const tickets = (unsigned *)work->base.buffer;
-    T *const x = (T *)((char *)tickets + TICKETS_BYTES);
+    char *const x = (char *)tickets + TICKETS_BYTES;
     work->reset_half = 0;
-    a.x = x + half * a.d.n, a.ticket = tickets + half * APART;
+    a.x = x + half * bytes, a.ticket = tickets + half * APART;
     if (!in_turn || !found) /* tickets stand before x */
         TRY(trine_device_fill_async(plan->base.ctx, tickets, 0xFF, TICKETS_BYTES + bytes, s->stream));
     if (in_turn) {
-        a.next_x = x + (1 - half) * a.d.n, a.next_ticket = tickets + (1 - half) * APART;
+        a.next_x = x + (1 - half) * bytes, a.next_ticket = tickets + (1 - half) * APART;
         work->reset_half = half ? 1 : 2;
     }
     launch_for_count(a, tasks, (gpuStream_t)s->stream);
@@ -142,24 +159,26 @@ done:
 
 /** Right-hand sides in the order of positions first, which the solution would overwrite otherwise, or which a residual
  *  is made of. */
-template <typename T> trine_status solve_from_copy(trine_triangular plan, const struct triangular_solve *s,
-                                                   const partitioned_tasks *tasks, bool refine, once_args<T> &a)
+template <typename T, int N> trine_status solve_from_copy(trine_triangular plan, const struct triangular_solve *s,
+                                                          const partitioned_tasks *tasks, bool refine, once_args<T> &a)
 {
     const gpuStream_t stream = (gpuStream_t)s->stream;
     const int64_t size = a.d.n * a.nrhs;
+    const size_t solution = kept_bytes<T>(a.d.n, a.nrhs), vector = (size_t)size * sizeof(T);
     unsigned *const tickets = (unsigned *)s->work->base.buffer;
-    T *const vectors = (T *)((char *)tickets + TICKETS_BYTES);
+    char *const vectors = (char *)tickets + TICKETS_BYTES; /* solutions first, which may be aligned to more */
     partitioned_args<T> from = {};
     s->work->reset_half = 0;
     from.d = a.d, from.nrhs = a.nrhs, from.b_row = a.b_row, from.b_col = a.b_col, from.B = a.B, from.alpha = a.alpha;
-    from.conjugate = a.conjugate, from.x = vectors, from.b = vectors + size, from.ticket = tickets;
-    take_right_hand_sides<T><<<device_blocks_for(plan, size), 256, 0, stream>>>(from);
+    from.conjugate = a.conjugate, from.ticket = tickets;
+    from.x = (T *)vectors, from.b = (T *)(vectors + (refine ? 2 : 1) * solution);
+    take_right_hand_sides<T, N><<<device_blocks_for(plan, size), 256, 0, stream>>>(from);
     a.b = from.b, a.x = from.x, a.ticket = tickets;
     launch_for_count(a, tasks, stream);
     if (refine) {
         partitioned_args<T> to = from;
-        to.b = vectors + 2 * size, to.x = vectors + 3 * size;
-        take_residuals<T><<<device_blocks_for(plan, size), 256, 0, stream>>>(from, to);
+        to.x = (T *)(vectors + solution), to.b = (T *)(vectors + 2 * solution + vector);
+        take_residuals<T, N><<<device_blocks_for(plan, size), 256, 0, stream>>>(from, to);
         a.b = to.b, a.x = to.x, a.before = from.x;
         launch_for_count(a, tasks, stream);
     }
@@ -192,7 +211,9 @@ template <typename T> trine_status partitioned_solve(trine_triangular plan, cons
         a.nrhs = s->nrhs - j < slice ? s->nrhs - j : slice;
         a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
         a.b = nullptr, a.before = nullptr, a.next_x = nullptr;
-        status = copied ? solve_from_copy(plan, s, tasks, refine, a) : solve_at_once(plan, s, tasks, a);
+        status = !copied       ? solve_at_once(plan, s, tasks, a)
+                 : a.nrhs == 1 ? solve_from_copy<T, 1>(plan, s, tasks, refine, a)
+                               : solve_from_copy<T, 2>(plan, s, tasks, refine, a);
     }
     return status;
 }
@@ -206,23 +227,31 @@ trine_status partitioned_probe(trine_triangular plan, const partitioned_arrays<T
     once_args<T> a = {};
     arena memory = {};
     T *b = nullptr;
+    typename kept<T, 1>::type *x = nullptr;
     unsigned long long *largest = nullptr, found = 0;
     TRY(arena_allocate(ctx, &memory, [&](arena &m) {
-        b = m.take<T>(d.n), a.x = m.take<T>(d.n), a.X = m.take<T>(d.n);
+        x = m.take<typename kept<T, 1>::type>(d.n), b = m.take<T>(d.n), a.X = m.take<T>(d.n);
         a.ticket = m.take<unsigned>(1), largest = m.take<unsigned long long>(1);
     }));
-    a.d = d, a.nrhs = 1, a.x_row = a.x_col = 1, a.b = b, a.alpha = one_of<T>();
-    TRY(trine_device_fill_async(ctx, largest, 0, sizeof *largest, stream));
+    a.d = d, a.nrhs = 1, a.x_row = a.x_col = 1, a.b = b, a.x = x, a.alpha = one_of<T>();
+    *error = 0;
     for (const bool by_solution : {true, false}) {
-        probe_right_hand_sides<T>
-            <<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, by_solution, b, a.x, a.ticket);
-        launch_for_count(a, tasks, (gpuStream_t)stream);
-        probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, a.x, largest);
+        partition_trials trials = {};
+        double of_trial;
+        do {
+            TRY(trine_device_fill_async(ctx, largest, 0, sizeof *largest, stream));
+            probe_right_hand_sides<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(
+                d, by_solution, (uint32_t)trials.count, b, x, a.ticket);
+            launch_for_count(a, tasks, (gpuStream_t)stream);
+            probe_errors<T><<<device_blocks_for(plan, d.n), 256, 0, (gpuStream_t)stream>>>(d, b, x, largest);
+            TRY(GPU_LAUNCHED("the probe of partitioned inverses"));
+            TRY(trine_device_copy_async(ctx, &found, largest, sizeof found, stream));
+            TRY(trine_device_synchronize(ctx, stream));
+            memcpy(&of_trial, &found, sizeof of_trial);
+        } while (partition_add_trial(&trials, of_trial, trine_dtype_eps(plan->base.dtype)));
+        const double median = partition_median_of_trials(&trials);
+        if (median > *error) *error = median;
     }
-    TRY(GPU_LAUNCHED("the probe of partitioned inverses"));
-    TRY(trine_device_copy_async(ctx, &found, largest, sizeof found, stream));
-    TRY(trine_device_synchronize(ctx, stream));
-    memcpy(error, &found, sizeof *error);
 done:
     trine_free(ctx, TRINE_DEVICE, memory.base);
     return status;

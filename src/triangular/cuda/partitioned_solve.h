@@ -14,6 +14,7 @@ struct partitioned_tasks {
         warp_task *slots;
         int64_t n_blocks;
     } of[WAYS];
+    int32_t longest;         /* solution values of a row, at most */
     arena memory;            /* holds the slots */
 };
 /** part: groups and their patterns. Ends with an idle stream. */
