@@ -141,6 +141,7 @@ static trine_status find_paths(trine_precond p, int l, const struct precond_devi
     TRY(precond_make_forest(p, graph->forest, l, TRINE_DEVICE, NULL));
     TRY(trine_forest_get_arrays(graph->forest, &arrays));
     TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
+    TRY(precond_link_factor(p, l));
 done:
     return status;
 }
@@ -212,8 +213,6 @@ trine_status precond_adapt_on_device(trine_precond p, bool builds, bool *is_soun
         break;
     }
     TRY(adapt->finish[t](p, &s->on_device[p->info.m - 1], g, homogeneous, s->device.T, ctx->stream));
-    for (int l = 1; l < p->info.m; l++)
-        TRY(device->fuse(p, &s->on_device[l - 1], &s->on_device[l], g->position, ctx->stream));
     TRY(read_sums(p, 0, p->info.m));
     TRY(trine_copy(ctx, &bad, TRINE_HOST, g->bad, TRINE_DEVICE, sizeof bad));
     *is_sound = !bad;

@@ -66,6 +66,8 @@ static trine_status new_device_factor(trine_precond p, struct precond_device_fac
                   {&f->c, n * size},
                   {(void **)&f->permutation, n * sizeof *f->permutation},
                   {(void **)&f->to_next, n * sizeof *f->to_next},
+                  {(void **)&f->position, n * sizeof *f->position},
+                  {(void **)&f->to_previous, n * sizeof *f->to_previous},
                   {(void **)&f->joined, n}};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         TRY(trine_alloc(p->base.ctx, TRINE_DEVICE, arrays[k].bytes, arrays[k].p));
@@ -75,7 +77,7 @@ done:
 
 static void free_device_factor(trine_context ctx, struct precond_device_factor *f)
 {
-    void *arrays[] = {f->a, f->b, f->c, f->permutation, f->to_next, f->joined};
+    void *arrays[] = {f->a, f->b, f->c, f->permutation, f->to_next, f->position, f->to_previous, f->joined};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, TRINE_DEVICE, arrays[k]);
 }
 
@@ -157,6 +159,7 @@ static trine_status send_paths(trine_precond p, int l)
     for (int64_t k = 0; k < f->paths; k++) f->swapped[f->starts[k]] = 0;
     TRY(trine_copy(ctx, s->on_device[l].joined, TRINE_DEVICE, f->swapped, TRINE_HOST, n));
     TRY(trine_copy(ctx, s->on_device[l].permutation, TRINE_DEVICE, f->permutation, TRINE_HOST, n * sizeof(int32_t)));
+    TRY(precond_device_numeric_of(p)->locate(p, &s->on_device[l], ctx->stream));
 done:
     return status;
 }
@@ -179,7 +182,6 @@ static trine_status analyse_on_device(trine_precond p)
     if (p->options.method == TRINE_PRECOND_MOS_D) {
         TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->room));
         TRY(trine_alloc(ctx, TRINE_DEVICE, nnz, (void **)&d->taken));
-        TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof *d->inverse, (void **)&d->inverse));
     }
     if (p->options.method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_device_analyse(p));
 done:
@@ -190,7 +192,7 @@ static void free_on_device(trine_precond p)
 {
     struct paths_state *s = paths_of(p);
     struct paths_on_device *d = &s->device;
-    void *arrays[] = {d->T, d->room, d->scaled, d->kept, d->taken, d->inverse};
+    void *arrays[] = {d->T, d->room, d->scaled, d->kept, d->taken};
     precond_free_graph(p, &d->graph);
     for (int l = 0; s->on_device && l < s->capacity; l++) free_device_factor(p->base.ctx, &s->on_device[l]);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
@@ -252,12 +254,12 @@ static int64_t memory(trine_precond p)
     const struct paths_state *s = paths_of(p);
     const int64_t n = p->base.n, element = (int64_t)trine_dtype_size(p->base.dtype);
     int64_t bytes = s->capacity * (n * (7 * element + 13) + 4) + p->nnz + n * (4 + element);
-    if (s->on_device) bytes += s->capacity * n * (3 * element + 9) + n * 4;
+    if (s->on_device) bytes += s->capacity * n * (3 * element + 17) + n * 4;
     if (s->device.T) bytes += n * element;
     if (s->device.scaled) bytes += p->nnz * element;
     bytes += precond_graph_bytes(&s->device.graph);
     if (s->device.kept) bytes += p->nnz;
-    if (s->device.taken) bytes += p->nnz + n * (element + 4);
+    if (s->device.taken) bytes += p->nnz + n * element;
     if (s->T) bytes += n * element;
     if (s->weights) bytes += p->nnz * element;
     if (s->kept) bytes += p->nnz;

@@ -22,7 +22,6 @@ struct paths_on_device {
     void *scaled;                    /* nnz: diagp1(A)^-1 A, of a homogeneous MOS_A */
     struct precond_graph graph;      /* of A */
     uint8_t *kept, *taken;           /* nnz: likewise */
-    int32_t *inverse;                /* n */
 };
 
 struct paths_state {
@@ -91,6 +90,8 @@ int64_t precond_choice_bytes(trine_precond p);
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f);
 /** Forest number l, of these weights in `space`; NULL: as they are. */
 trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, trine_space space, const void *weights);
+/** On a GPU, of a factor whose permutation is there, and those of the ones before it: where vertices stand. */
+trine_status precond_link_factor(trine_precond p, int l);
 /** Whether the factors are to end after number l, where `reached` follows `before`. */
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
 

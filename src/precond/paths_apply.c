@@ -2,8 +2,8 @@
  * 5.2.) */
 #include <trine/tridiagonal.h>
 
-#include "matrix/vectors/vectors.h"
 #include "precond/paths.h"
+#include "tridiagonal/gtsv/permuted.h"
 
 enum { ALIGNMENT = 64 };
 static size_t column_bytes(trine_precond p, int64_t count)
@@ -81,121 +81,134 @@ static trine_dense columns_of(trine_precond p, const trine_dense *X, int64_t j, 
     return part;
 }
 
-/** Where vertices of factor l stand in the caller's order, or in that of the factor that is applied after it. NULL: in
- *  path order, of paths that go through A as it stands. */
-static const int32_t *order_of(trine_precond p, int l, bool fused)
-{
-    const struct paths_state *s = paths_of(p);
-    if (s->on_device && p->options.method == TRINE_PRECOND_TRIDIAG) return NULL;
-    if (s->on_device) return fused ? s->on_device[l].to_next : s->on_device[l].permutation;
-    return fused ? s->factor[l].to_next : s->factor[l].permutation;
-}
+/* ----------------------------------------------------------- factors on a CPU */
 
-/** A block through op(F_l)^-1: row i in path order is row from[i] of B, its result goes to row to[i] of X. */
+/** A column through op(F_l)^-1: row i in path order is row from[i] of B, its result goes to row to[i] of X. */
 struct pass {
     int l;
-    trine_dense B;
+    void *B;
     const int32_t *from; /* NULL: in path order */
-    char *middle; /* B's data if from is NULL; X's if `to` is */
-    trine_dense X;
+    void *middle;        /* B if from is NULL; X if `to` is */
+    void *X;
     const int32_t *to;
-    bool adds; /* to X */
+    bool adds;           /* to X */
 };
 
-static void pass_on_cpu(trine_precond p, const struct precond_call *call, const struct pass *q)
+static void run_pass(trine_precond p, trine_transpose op, const struct pass *q)
 {
-    for (int64_t j = 0; j < q->B.cols; j++) {
-        const struct precond_pass pass = {.factor = &paths_of(p)->factor[q->l],
-                                          .op = call->op,
-                                          .n = p->base.n,
-                                          .in = columns_of(p, &q->B, j, 1).data,
-                                          .from = q->from,
-                                          .middle = q->middle,
-                                          .out = columns_of(p, &q->X, j, 1).data,
-                                          .to = q->to,
-                                          .adds = q->adds,
-                                          .ctx = p->base.ctx};
-        precond_cpu.solve[p->base.dtype](&pass);
+    const struct precond_pass pass = {.factor = &paths_of(p)->factor[q->l],
+                                      .op = op,
+                                      .n = p->base.n,
+                                      .in = q->B,
+                                      .from = q->from,
+                                      .middle = q->middle,
+                                      .out = q->X,
+                                      .to = q->to,
+                                      .adds = q->adds,
+                                      .ctx = p->base.ctx};
+    precond_cpu.solve[p->base.dtype](&pass);
+}
+
+/** X := M^-1 B, a column: from path order to path order without a stop in between (Section 5.2.4). op T meets the
+ *  factors the other way round, and gathers where N scatters. */
+static void run_product_on_cpu(trine_precond p, const struct precond_call *call, void *B, void *X)
+{
+    const struct precond_factor *factor = paths_of(p)->factor;
+    const int m = p->info.m;
+    const bool forward = call->op == TRINE_N;
+    const struct scratch scratch = scratch_of(p, call);
+    for (int step = 0; step < m; step++) {
+        const int l = forward ? m - 1 - step : step;
+        const bool first = step == 0, last = step == m - 1;
+        char *const next = scratch.room[1 - step % 2];
+        const struct pass pass = {.l = l,
+                                  .B = B,
+                                  .from = first     ? factor[l].permutation
+                                          : forward ? NULL
+                                                    : factor[l].to_next,
+                                  .middle = !forward ? next
+                                            : first  ? scratch.room[0]
+                                                     : B,
+                                  .X = last ? X : next,
+                                  .to = last      ? factor[l].permutation
+                                        : forward ? factor[l].to_next
+                                                  : NULL};
+        run_pass(p, call->op, &pass);
+        B = pass.X;
     }
 }
 
-static trine_status pass_on_gpu(trine_precond p, const struct precond_call *call, const struct pass *q)
+/* ----------------------------------------------------------- factors on a GPU */
+
+static trine_status solve_on_gpu(trine_precond p, const struct precond_call *call, int l, const trine_dense *B,
+                                 const trine_dense *X, const gtsv_places *places, void *room)
+{
+    const struct precond_device_factor *f = &paths_of(p)->on_device[l];
+    const struct scratch scratch = scratch_of(p, call);
+    return gtsv_permuted(p->base.ctx, p->base.dtype, B->rows, B->cols, call->op, f->a, f->b, f->c, B->data, B->ld,
+                         X->data, X->ld, places, room, scratch.solve, scratch.solve_bytes, call->stream);
+}
+
+/** X := M^-1 B: each factor gathers from the order of the one before it, which leaves vectors in its own (Section
+ *  5.2.4). */
+static trine_status run_product_on_gpu(trine_precond p, const struct precond_call *call)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = p->base.ctx;
-    const trine_dtype t = p->base.dtype;
-    const struct precond_device_factor *f = &paths_of(p)->on_device[q->l];
+    const struct precond_device_factor *factor = paths_of(p)->on_device;
+    const int m = p->info.m;
+    const bool forward = call->op == TRINE_N;
     const struct scratch scratch = scratch_of(p, call);
-    const trine_dense middle = block_at(p, q->middle, q->B.cols);
-    const trine_gtsv_options o = {.op = call->op};
-    const trine_exec exec = {.stream = call->stream};
-    if (p->options.method == TRINE_PRECOND_TRIDIAG)
-        return trine_gtsv(ctx, t, q->B.rows, q->B.cols, &o, f->a, f->b, f->c, q->B.data, q->B.ld, q->X.data, q->X.ld,
-                          scratch.solve, scratch.solve_bytes, &exec);
-    if (q->from) TRY(trine_vectors_permute(ctx, t, q->from, NULL, 0, &q->B, &middle, call->stream));
-    TRY(trine_gtsv(ctx, t, middle.rows, middle.cols, &o, f->a, f->b, f->c, middle.data, middle.ld, middle.data,
-                   middle.ld, scratch.solve, scratch.solve_bytes, &exec));
-    if (q->adds) TRY(vectors_scatter_add(ctx, t, q->to, &middle, &q->X, call->stream));
-    else if (q->to) TRY(trine_vectors_permute(ctx, t, q->to, NULL, 1, &middle, &q->X, call->stream));
+    trine_dense in = *call->B;
+    for (int step = 0; step < m; step++) {
+        const int l = forward ? m - 1 - step : step;
+        const bool first = step == 0, last = step == m - 1;
+        char *const next = scratch.room[step % 2];
+        const gtsv_places places = {.from = first     ? factor[l].permutation
+                                            : forward ? factor[l].to_previous
+                                                      : factor[l].to_next,
+                                    .to = last ? factor[l].permutation : NULL,
+                                    .position = last ? factor[l].position : NULL};
+        const trine_dense X = last ? *call->X : block_at(p, next, in.cols);
+        TRY(solve_on_gpu(p, call, l, &in, &X, &places, next));
+        in = X;
+    }
 done:
     return status;
 }
 
-static trine_status run_pass(trine_precond p, const struct precond_call *call, const struct pass *q)
-{
-    if (p->base.ctx->cuda) return pass_on_gpu(p, call, q);
-    pass_on_cpu(p, call, q);
-    return TRINE_SUCCESS;
-}
+/* ------------------------------------------------------------- on either */
 
 /** X := op(F_l)^-1 B, or X := X + it. */
 static trine_status solve_factor(trine_precond p, const struct precond_call *call, int l, const trine_dense *B,
                                  bool adds)
 {
-    const int32_t *order = order_of(p, l, false);
-    const struct pass pass = {.l = l,
-                              .B = *B,
-                              .from = order,
-                              .middle = scratch_of(p, call).room[0],
-                              .X = *call->X,
-                              .to = order,
-                              .adds = adds};
-    return run_pass(p, call, &pass);
+    const struct paths_state *s = paths_of(p);
+    char *const room = scratch_of(p, call).room[0];
+    if (s->on_device) {
+        /* TRIDIAG goes through A as it stands */
+        const bool in_order = p->options.method == TRINE_PRECOND_TRIDIAG;
+        const int32_t *order = in_order ? NULL : s->on_device[l].permutation,
+                      *position = in_order ? NULL : s->on_device[l].position;
+        const gtsv_places places = {.from = order, .to = order, .position = position, .adds = adds};
+        return solve_on_gpu(p, call, l, B, call->X, &places, room);
+    }
+    const int32_t *order = s->factor[l].permutation;
+    for (int64_t j = 0; j < B->cols; j++) {
+        const struct pass pass = {.l = l,
+                                  .B = columns_of(p, B, j, 1).data,
+                                  .from = order,
+                                  .middle = room,
+                                  .X = columns_of(p, call->X, j, 1).data,
+                                  .to = order,
+                                  .adds = adds};
+        run_pass(p, call->op, &pass);
+    }
+    return TRINE_SUCCESS;
 }
 
 trine_status precond_run_part(trine_precond p, const struct precond_call *call, int l)
 {
     return solve_factor(p, call, l, call->B, false);
-}
-
-/** X := M^-1 B: vectors go from path order to path order without a stop in between (Section 5.2.4). op T meets the
- *  factors the other way round, and gathers where N scatters. */
-static trine_status run_product(trine_precond p, const struct precond_call *call, const trine_dense *B,
-                                const trine_dense *X)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int m = p->info.m;
-    const bool forward = call->op == TRINE_N;
-    const struct scratch scratch = scratch_of(p, call);
-    trine_dense in = *B;
-    for (int step = 0; step < m; step++) {
-        const int l = forward ? m - 1 - step : step;
-        const bool first = step == 0, last = step == m - 1;
-        const struct pass pass = {.l = l,
-                                  .B = in,
-                                  .from = first     ? order_of(p, l, false)
-                                          : forward ? NULL
-                                                    : order_of(p, l, true),
-                                  .middle = forward ? (first ? scratch.room[0] : in.data) : scratch.room[1 - step % 2],
-                                  .X = last ? *X : block_at(p, scratch.room[1 - step % 2], B->cols),
-                                  .to = last      ? order_of(p, l, false)
-                                        : forward ? order_of(p, l, true)
-                                                  : NULL};
-        TRY(run_pass(p, call, &pass));
-        in = pass.X;
-    }
-done:
-    return status;
 }
 
 /** Eq. 28 from x = 0. Of A^T the same with the transposed splittings in the opposite order. */
@@ -240,11 +253,8 @@ trine_status precond_paths_apply(trine_precond p, const struct precond_call *cal
                           p->info.m);
     if (precond_alternates(method)) return run_alternating(p, call);
     if (!precond_is_product(method)) return precond_run_part(p, call, 0);
-    const int64_t width = width_of(p, call->B->cols);
-    for (int64_t j = 0; j < call->B->cols; j += width) {
-        const trine_dense B = columns_of(p, call->B, j, width), X = columns_of(p, call->X, j, width);
-        const trine_status status = run_product(p, call, &B, &X);
-        if (status) return status;
-    }
+    if (p->base.ctx->cuda) return run_product_on_gpu(p, call);
+    for (int64_t j = 0; j < call->B->cols; j++)
+        run_product_on_cpu(p, call, columns_of(p, call->B, j, 1).data, columns_of(p, call->X, j, 1).data);
     return TRINE_SUCCESS;
 }

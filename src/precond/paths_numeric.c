@@ -124,6 +124,17 @@ static void fuse_permutations(trine_precond p)
     }
 }
 
+trine_status precond_link_factor(trine_precond p, int l)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct precond_device_factor *f = &paths_of(p)->on_device[l];
+    const struct precond_device_numeric *device = precond_device_numeric_of(p);
+    TRY(device->locate(p, f, p->base.ctx->stream));
+    if (l && precond_is_product(p->options.method)) TRY(device->fuse(p, f - 1, f, p->base.ctx->stream));
+done:
+    return status;
+}
+
 /** What solves read, to a GPU, where numeric runs on the host. */
 static trine_status send_factors(trine_precond p)
 {
@@ -138,8 +149,7 @@ static trine_status send_factors(trine_precond p)
         TRY(trine_device_copy_async(ctx, d->b, f->b, bands, ctx->stream));
         TRY(trine_device_copy_async(ctx, d->c, f->c, bands, ctx->stream));
         TRY(trine_device_copy_async(ctx, d->permutation, f->permutation, numbers, ctx->stream));
-        if (l && precond_is_product(p->options.method))
-            TRY(trine_device_copy_async(ctx, d->to_next, f->to_next, numbers, ctx->stream));
+        TRY(precond_link_factor(p, l));
     }
 done:
     return status;
@@ -200,6 +210,7 @@ static trine_status make_factor_on_device(trine_precond p, int l, bool builds)
         TRY(precond_make_forest(p, forest, l, TRINE_DEVICE, NULL));
         TRY(trine_forest_get_arrays(forest, &arrays));
         TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
+        TRY(precond_link_factor(p, l));
     }
     TRY(device->extract[p->base.dtype](p, &p->device->rows, &s->on_device[l], d->kept, d->taken, stream));
 done:
@@ -281,7 +292,6 @@ trine_status precond_paths_numeric_on_device(trine_precond p, trine_reuse reuse)
     for (int l = 0; l < p->info.m; l++) TRY(make_factor_on_device(p, l, builds));
     for (int l = 0; directs && l < p->info.m; l++) {
         TRY(device->direct[t](p, &s->on_device[l], d->T, d->room, p->info.m, l, ctx->stream));
-        if (l) TRY(device->fuse(p, &s->on_device[l - 1], &s->on_device[l], d->inverse, ctx->stream));
     }
     if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_DEVICE, rows->values, NULL));
     s->has_forests = true;

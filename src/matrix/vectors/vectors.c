@@ -65,10 +65,10 @@ trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_dtype t, c
     return permute(ctx, t, perm, scale, inverse != 0, true, false, X, Y, stream);
 }
 
-trine_status vectors_scatter_add(trine_context ctx, trine_dtype t, const int32_t *perm, const trine_dense *X,
-                                 const trine_dense *Y, void *stream)
+trine_status vectors_gather_add(trine_context ctx, trine_dtype t, const int32_t *perm, const trine_dense *X,
+                                const trine_dense *Y, void *stream)
 {
-    return permute(ctx, t, perm, NULL, true, false, true, X, Y, stream);
+    return permute(ctx, t, perm, NULL, false, false, true, X, Y, stream);
 }
 
 trine_status trine_vectors_add(trine_context ctx, trine_dtype t, const trine_dense *X, const trine_dense *Y,

@@ -41,9 +41,9 @@ struct vectors_backend {
 };
 extern const struct vectors_backend vectors_cpu, vectors_cuda;
 
-/** Y(perm[i],:) += X(i,:), else as trine_vectors_permute. */
-trine_status vectors_scatter_add(trine_context ctx, trine_dtype t, const int32_t *perm, const trine_dense *X,
-                                 const trine_dense *Y, void *stream);
+/** Y(i,:) += X(perm[i],:), else as trine_vectors_permute. */
+trine_status vectors_gather_add(trine_context ctx, trine_dtype t, const int32_t *perm, const trine_dense *X,
+                                const trine_dense *Y, void *stream);
 
 #ifdef __cplusplus
 }

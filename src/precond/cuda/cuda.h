@@ -43,6 +43,8 @@ struct precond_device_matrix {
 struct precond_device_factor {
     void *a, *b, *c;                 /* bands in path order, as those of struct precond_factor */
     int32_t *permutation, *to_next;  /* likewise */
+    int32_t *position;               /* of a vertex, in path order: the inverse of permutation */
+    int32_t *to_previous;            /* of the vertex at a position: where it stands in the factor applied before */
     uint8_t *joined;                 /* of a position: on the path of the one before it */
 };
 
@@ -64,9 +66,11 @@ struct precond_device_numeric {
     /** A factor's permutation and joined, from the arrays of a forest. */
     trine_status (*take_paths)(trine_precond p, const int32_t *path, const int32_t *order,
                                const struct precond_device_factor *f, void *stream);
-    /** f's to_next; inverse: room for n. */
+    /** A factor's position. */
+    trine_status (*locate)(trine_precond p, const struct precond_device_factor *f, void *stream);
+    /** f's to_next and next's to_previous, from their positions. */
     trine_status (*fuse)(trine_precond p, const struct precond_device_factor *next,
-                         const struct precond_device_factor *f, int32_t *inverse, void *stream);
+                         const struct precond_device_factor *f, void *stream);
 };
 extern const struct precond_device_numeric precond_cuda_numeric;
 

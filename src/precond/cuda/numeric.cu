@@ -156,9 +156,9 @@ struct invert {
     __device__ void operator()(int64_t i) const { inverse[permutation[i]] = (int32_t)i; }
 };
 struct follow {
-    const int32_t *permutation, *inverse;
-    int32_t *to_next;
-    __device__ void operator()(int64_t i) const { to_next[i] = inverse[permutation[i]]; }
+    const int32_t *permutation, *position;
+    int32_t *to;
+    __device__ void operator()(int64_t i) const { to[i] = position[permutation[i]]; }
 };
 
 /* --------------------------------------------------------- the four precisions */
@@ -200,11 +200,16 @@ trine_status take_paths(trine_precond p, const int32_t *path, const int32_t *ord
     return launch_each(p, p->base.n, stream, take_path{path, order, f->permutation, f->joined});
 }
 
-trine_status fuse(trine_precond p, const precond_device_factor *next, const precond_device_factor *f, int32_t *inverse,
-                  void *stream)
+trine_status locate(trine_precond p, const precond_device_factor *f, void *stream)
 {
-    const trine_status status = launch_each(p, p->base.n, stream, invert{next->permutation, inverse});
-    return status ? status : launch_each(p, p->base.n, stream, follow{f->permutation, inverse, f->to_next});
+    return launch_each(p, p->base.n, stream, invert{f->permutation, f->position});
+}
+
+trine_status fuse(trine_precond p, const precond_device_factor *next, const precond_device_factor *f, void *stream)
+{
+    const trine_status status = launch_each(p, p->base.n, stream, follow{f->permutation, next->position, f->to_next});
+    return status ? status
+                  : launch_each(p, p->base.n, stream, follow{next->permutation, f->position, next->to_previous});
 }
 
 } // namespace
@@ -215,4 +220,5 @@ const struct precond_device_numeric precond_cuda_numeric = {PRECOND_TABLE(run_ga
                                                             PRECOND_TABLE(run_extract),
                                                             PRECOND_TABLE(run_direct),
                                                             take_paths,
+                                                            locate,
                                                             fuse};

@@ -165,8 +165,9 @@ solve_cyclic_carefully(const batch_of<T> &batch, int64_t s, T (&row)[4][SMALL_RO
     __syncwarp();
     const system_of<T> A = {n, 0, 0, true, false, row[0], row[1], row[2]};
     const lane_range<T> rows = range_of_lane<EACH>(A, lane * EACH, 0, 1);
-    const wide_union<T, 1> all = reduce_carefully<T, 1>(A, {{row[3], n}, {}}, rows);
-    solve_carefully<T, 1, EACH>(A, {{row[3], n}, {}}, {row[3], n}, rows, 1, close_carefully(all, true));
+    const given_columns<T> rhs = {{row[3], n}, {}};
+    const wide_union<T, 1> all = reduce_carefully<T, 1>(A, rhs, rows);
+    solve_carefully<T, 1, EACH>(A, rhs, {row[3], n}, rows, 1, close_carefully(all, true));
     __syncwarp();
     for (int i = lane; i < n; i += WARP) x[i * PITCH] = row[3][i];
     __syncwarp();

@@ -17,13 +17,18 @@ template <typename T> struct system_of {
     const T *lower, *diag, *upper, *extra;
     int64_t wide_rows;
 };
-template <typename T> struct columns_of {
+/** Vectors. PERMUTED: their rows stand in another order (gtsv/cuda/permuted_rows.cuh). */
+template <typename T, bool PERMUTED = false> struct columns_of {
     T *data;
     int64_t ld;
+    __device__ int64_t place(int64_t i) const { return i; }
+    __device__ void put(int64_t i, int64_t k, T x) const { data[k * ld + i] = x; }
 };
 /** Right-hand sides: D, or, where guess.data is not NULL, D - op(A) guess, computed as rows are read; what is stored
  *  is the guess plus the solution then. The guess is not changed. */
-template <typename T> struct given_columns : columns_of<const T> { columns_of<const T> guess; };
+template <typename T, bool PERMUTED = false> struct given_columns : columns_of<const T, PERMUTED> {
+    columns_of<const T> guess; /* never where rows are permuted */
+};
 
 template <typename T> __device__ inline T lower_of(const system_of<T> &A, int64_t i)
 {
@@ -53,16 +58,20 @@ template <typename T> __device__ inline T residual_at(const system_of<T> &A, con
     return sum;
 }
 /** Row i of right-hand side k. */
-template <typename T> __device__ inline T right_hand_side(const system_of<T> &A, const given_columns<T> &D, int64_t i,
-                                                          int64_t k)
+template <typename T, bool P> __device__ inline bool has_guess(const given_columns<T, P> &D)
 {
-    const T d = D.data[k * D.ld + i];
-    return D.guess.data ? residual_at(A, D.guess.data + k * D.guess.ld, i, d) : d;
+    return !P && D.guess.data != nullptr;
+}
+template <typename T, bool P> __device__ inline T right_hand_side(const system_of<T> &A, const given_columns<T, P> &D,
+                                                                  int64_t i, int64_t k)
+{
+    const T d = D.data[k * D.ld + D.place(i)];
+    return has_guess(D) ? residual_at(A, D.guess.data + k * D.guess.ld, i, d) : d;
 }
 /** What is stored in row i of column k. */
-template <typename T> __device__ inline T with_guess(const given_columns<T> &D, int64_t i, int64_t k, T x)
+template <typename T, bool P> __device__ inline T with_guess(const given_columns<T, P> &D, int64_t i, int64_t k, T x)
 {
-    return D.guess.data ? D.guess.data[k * D.guess.ld + i] + x : x;
+    return has_guess(D) ? D.guess.data[k * D.guess.ld + i] + x : x;
 }
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }

@@ -1,4 +1,6 @@
 /* trine_gtsv: the arguments, then the device. */
+#include "matrix/vectors/vectors.h"
+#include "tridiagonal/gtsv/permuted.h"
 #include "tridiagonal/gtsv/zero_tiles.h"
 #include "tridiagonal/info/info.h"
 #include "tridiagonal/common/parts.h"
@@ -47,9 +49,11 @@ trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int
     return prepare(t, n, rpts_part_size(nrhs), options, &o, &plan, bytes);
 }
 
-/** At most RPTS_MOST_COLUMNS right-hand sides. info: of the call that this is a part of, or NULL. */
+/** At most RPTS_MOST_COLUMNS right-hand sides, of which there are marks, or which have places, or neither. info: of
+ *  the call that this is a part of, or NULL. */
 static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                          const struct gtsv_device_call *call, const int32_t *marks, size_t work_bytes, info_call *info)
+                          const struct gtsv_device_call *call, const int32_t *marks, const gtsv_places *places,
+                          size_t work_bytes, info_call *info)
 {
     rpts_options o;
     rpts_plan plan;
@@ -62,8 +66,9 @@ static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gt
     REQUIRE((uintptr_t)call->work % 16 == 0, "work does not start on 16 bytes");
     TRY(info_before(info, nrhs, call->D, call->ldd));
     if (n && nrhs)
-        TRY(marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks)
-                  : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
+        TRY(marks    ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks)
+            : places ? TRINE_CUDA_TABLE(&gtsv_permuted_cuda)->solve(&o, &plan, call, places)
+                     : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
     TRY(info_after(info, nrhs, call->X, call->ldx));
 done:
     return status;
@@ -83,10 +88,75 @@ trine_status gtsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, asked));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, NULL, work_bytes, asked));
     }
     TRY(info_end(asked));
 done:
+    return status;
+}
+
+/** Y := the rows of X in this order, or Y plus them. */
+static trine_status gather(trine_context ctx, trine_dtype t, const int32_t *order, bool adds, const trine_dense *X,
+                           const trine_dense *Y, void *stream)
+{
+    return adds ? vectors_gather_add(ctx, t, order, X, Y, stream)
+                : trine_vectors_permute(ctx, t, order, NULL, 0, X, Y, stream);
+}
+
+/** At most RPTS_MOST_COLUMNS right-hand sides. */
+static trine_status solve_permuted(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs,
+                                   const trine_gtsv_options *options, struct gtsv_device_call *call,
+                                   const gtsv_places *places, void *room, size_t work_bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_gtsv_options in_order = *options;
+    rpts_options o;
+    rpts_plan plan;
+    size_t needed;
+    bool takes = true;
+    if (!places->from && !places->to) return solve(t, n, nrhs, options, call, NULL, NULL, work_bytes, NULL);
+    TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
+    if (n && nrhs) TRY(TRINE_CUDA_TABLE(&gtsv_permuted_cuda)->takes(&o, &plan, call, &takes, &in_order.path));
+    if (takes) return solve(t, n, nrhs, options, call, NULL, places, work_bytes, NULL);
+    const trine_dense D = {(void *)(uintptr_t)call->D, n, nrhs, call->ldd, TRINE_COLMAJOR},
+                      X = {call->X, n, nrhs, call->ldx, TRINE_COLMAJOR}, Y = {room, n, nrhs, n, TRINE_COLMAJOR};
+    /* of the three, X can have right-hand sides in order where the solution goes on from the room */
+    const trine_dense *given = !places->from                                        ? &D
+                               : places->to && (call->D == call->X || places->adds) ? &Y
+                                                                                    : &X,
+                      *solved = places->to ? &Y : &X;
+    if (places->from) TRY(gather(ctx, t, places->from, false, &D, given, call->stream));
+    call->D = given->data, call->ldd = given->ld, call->X = solved->data, call->ldx = solved->ld;
+    TRY(solve(t, n, nrhs, &in_order, call, NULL, NULL, work_bytes, NULL));
+    if (places->to) TRY(gather(ctx, t, places->position, places->adds, &Y, &X, call->stream));
+done:
+    return status;
+}
+
+trine_status gtsv_permuted(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, trine_transpose op, const void *a,
+                           const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                           const gtsv_places *places, void *room, void *work, size_t work_bytes, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_gtsv_options options = {.op = op};
+    int device;
+    trine_device_enter(ctx, &device);
+    for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
+        const int64_t first = rpts_part(nrhs, part);
+        struct gtsv_device_call call = {.stream = stream,
+                                        .t = t,
+                                        .a = a,
+                                        .b = b,
+                                        .c = c,
+                                        .D = rpts_column(t, D, ldd, first),
+                                        .X = (void *)(uintptr_t)rpts_column(t, X, ldx, first),
+                                        .work = work,
+                                        .ldd = ldd,
+                                        .ldx = ldx};
+        TRY(solve_permuted(ctx, t, n, rpts_part(nrhs, part + 1) - first, &options, &call, places, room, work_bytes));
+    }
+done:
+    trine_device_leave(ctx, device);
     return status;
 }
 
@@ -100,7 +170,7 @@ trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, 
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = call.X = (void *)(uintptr_t)rpts_column(t, X, n, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, NULL));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, NULL, work_bytes, NULL));
     }
 done:
     return status;
@@ -112,5 +182,5 @@ trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrh
 {
     const struct gtsv_device_call call = {
         .stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
-    return solve(t, n, nrhs, options, &call, marks, work_bytes, NULL);
+    return solve(t, n, nrhs, options, &call, marks, NULL, work_bytes, NULL);
 }

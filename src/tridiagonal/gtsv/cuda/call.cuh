@@ -10,12 +10,12 @@
 
 /** A X = D as kernels get it. What a kernel needs beyond that it has in a struct of its own, derived from this one:
  *  parameters lie in constant memory, and a launch takes longer the more there are. */
-template <typename T> struct gtsv_solve {
+template <typename T, bool PERMUTED = false> struct gtsv_solve {
     system_of<T> A;
     pivoting p;
     int64_t nrhs;
-    given_columns<T> D;
-    columns_of<T> X;
+    given_columns<T, PERMUTED> D;
+    columns_of<T, PERMUTED> X;
 
     /** How many right-hand sides there are from `first` on, `most` at most. */
     __device__ __forceinline__ int columns_from(int64_t first, int most) const
@@ -33,7 +33,7 @@ struct stream_limits : gpu_limits { bool in_part; };
 enum gtsv_route { ROUTE_TILES, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS, ROUTE_STAGES, ROUTE_SINGLE_BLOCK };
 
 /** A solve to be launched. */
-template <typename T> struct gtsv_call : gtsv_solve<T> {
+template <typename T, bool PERMUTED = false> struct gtsv_call : gtsv_solve<T, PERMUTED> {
     gtsv_route route;
     T *work; /* tiled_elements of them, by stages plan->elements; none for a single block */
     gpuStream_t stream;
@@ -47,6 +47,13 @@ template <typename T> struct gtsv_call : gtsv_solve<T> {
     const rpts_plan *plan;
 };
 
+/** What must lie on 16 bytes beside the bands where rows are moved so. next: from the bands of a system to those of the
+ *  next one. */
+template <typename T> inline uintptr_t addresses_of(const gtsv_call<T> &call, int64_t next)
+{
+    return (uintptr_t)call.D.data | (uintptr_t)call.X.data |
+           (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld | next) * sizeof(T) : 0);
+}
 /** op(A) of the bands as the caller has them. */
 template <typename T> system_of<T> op_of(const rpts_options *o, int64_t n, const void *a, const void *b, const void *c)
 {

@@ -41,8 +41,8 @@ template <typename T, int NR, int M> struct shared_leaves {
     static __device__ __forceinline__ int own_row() { return 2 * (threadIdx.x % GROUP); }
 
     /** What is left of the lane's partition, if it is one of those. */
-    __device__ __forceinline__ wide_union<T, NR> join(const system_of<T> &A, const given_columns<T> &D,
-                                                      const lane_range<T> &range)
+    template <bool P> __device__ __forceinline__ wide_union<T, NR>
+    join(const system_of<T> &A, const given_columns<T, P> &D, const lane_range<T> &range)
     {
         const int lane = threadIdx.x % WARP, number = __popc(taken & (1u << lane) - 1);
         wide_union<T, NR> left = {};
@@ -113,9 +113,8 @@ template <typename T, int NR, int M> struct careful_lane {
 };
 /** What is left of the warp's rows, in all lanes, from `leaf`, what is left of the lane's ones, or where kept.again
  *  says so from these themselves. */
-template <typename T, int NR, int M>
-__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range,
-                                                               rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
+template <typename T, int NR, int M, bool P> __device__ __noinline__ wide_union<T, NR>
+join_lanes_carefully(const gtsv_solve<T, P> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
 {
     if (!kept.shared.take(kept.again, range.rows))
         return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);

@@ -14,7 +14,7 @@
 /** The most blocks of a cluster, and warps of a block; there always is a power of two of each. */
 constexpr int SHORT_BLOCKS = 16, SHORT_WARPS = 8;
 
-template <typename T> struct short_solve : gtsv_solve<T> {
+template <typename T, bool PERMUTED = false> struct short_solve : gtsv_solve<T, PERMUTED> {
     const int32_t *fallback; /* flag: is_not_needed */
     int lanes;               /* that have rows */
     bool plain;              /* everything is 16-byte aligned, and bands are taken as they are */
@@ -31,9 +31,9 @@ template <typename T> __device__ __noinline__ T residual_apart(const system_of<T
 
 /** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system,
  *  to x[row][right-hand side]; by the warp. */
-template <typename T, int NR, int M>
-__device__ __noinline__ void solve_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, bool again, bool apart,
-                                                   careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
+template <typename T, int NR, int M, bool P> __device__ __noinline__ void
+solve_lanes_carefully(const gtsv_solve<T, P> &s, lane_range<T> range, bool again, bool apart,
+                      careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
 {
     const auto write = [&](int i, int k, T value) { x[i][k] = value; };
     shared_leaves<T, NR, M> shared;
@@ -61,6 +61,21 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
     static constexpr int C = 16 / sizeof(T); /* numbers are moved in 16-byte vectors where they lie so */
     struct alignas(16) vector16 { T v[C]; };
 
+    /** Of a lane's rows; M of them are a multiple of four, and begin at one. */
+    struct places_of {
+        int32_t at[M];
+        __device__ __forceinline__ void read(const int32_t *places, int64_t index)
+        {
+#pragma unroll
+            for (int j = 0; j < M; j += 4) {
+                const int4 four =
+                    places ? *(const int4 *)(places + index + j)
+                           : make_int4((int)index + j, (int)index + j + 1, (int)index + j + 2, (int)index + j + 3);
+                at[j] = four.x, at[j + 1] = four.y, at[j + 2] = four.z, at[j + 3] = four.w;
+            }
+        }
+    };
+
     row_of<T, NR> row[M]; /* after reduce, row j >= 2 is as eliminate_keeping leaves it */
     int64_t first;        /* the first row's index */
     int rows;             /* M; at the end of the system fewer, an even number, or 0 */
@@ -71,8 +86,8 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                              lane borrows the last row of the lane before it, which goes first. */
 
     /** Rows `index` and following, as many as there are, with right-hand sides column .. column + count - 1. */
-    __device__ __forceinline__ void load(bool plain, const system_of<T> &A, columns_of<const T> D, int64_t index,
-                                         int64_t column, int count)
+    template <bool P> __device__ __forceinline__ void load(bool plain, const system_of<T> &A, columns_of<const T, P> D,
+                                                           int64_t index, int64_t column, int count)
     {
         const int64_t left = A.n - index;
         first = index;
@@ -81,7 +96,9 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         is_wide = A.wide_rows > 0 && has_wide_rows(A, index, M);
         if (__builtin_expect(plain && left >= M, 1)) {
             const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index,
-                    *rhs = D.data + column * D.ld + index;
+                    *rhs = D.data + column * D.ld + (P ? 0 : index);
+            places_of places;
+            if constexpr (P) places.read(D.at, index);
 #pragma unroll
             for (int k = 0; k < M / C; k++) {
                 const vector16 l = ((const vector16 *)lower)[k], d = ((const vector16 *)diag)[k],
@@ -91,13 +108,19 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                     row[k * C + i].lower = l.v[i], row[k * C + i].diag = d.v[i], row[k * C + i].upper = u.v[i];
             }
 #pragma unroll
-            for (int r = 0; r < NR; r++)
+            for (int r = 0; r < NR; r++) {
+                if constexpr (P) {
 #pragma unroll
-                for (int k = 0; k < M / C; k++) {
-                    const vector16 b = ((const vector16 *)(rhs + r * D.ld))[k];
+                    for (int j = 0; j < M; j++) row[j].rhs[r] = rhs[r * D.ld + places.at[j]];
+                } else {
 #pragma unroll
-                    for (int i = 0; i < C; i++) row[k * C + i].rhs[r] = b.v[i];
+                    for (int k = 0; k < M / C; k++) {
+                        const vector16 b = ((const vector16 *)(rhs + r * D.ld))[k];
+#pragma unroll
+                        for (int i = 0; i < C; i++) row[k * C + i].rhs[r] = b.v[i];
+                    }
                 }
+            }
             if (!A.cyclic) { /* the corners are nobody's: they are never read as numbers */
                 if (index == 0) row[0].lower = T{};
                 if (left == M) row[M - 1].upper = T{};
@@ -111,7 +134,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                 row[j].lower = lower_of(A, i), row[j].diag = diag_of(A, i), row[j].upper = upper_of(A, i);
 #pragma unroll
                 for (int r = 0; r < NR; r++)
-                    if (r < count) row[j].rhs[r] = D.data[(column + r) * D.ld + i];
+                    if (r < count) row[j].rhs[r] = D.data[(column + r) * D.ld + D.place(i)];
             }
         }
     }
@@ -158,6 +181,24 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             }
         }
     }
+    __device__ __forceinline__ void store(bool plain, int64_t n, columns_of<T, true> X, int64_t column, int count) const
+    {
+        if (__builtin_expect(plain && n - first >= M, 1)) {
+            places_of places;
+            places.read(X.at, first);
+#pragma unroll
+            for (int r = 0; r < NR; r++)
+#pragma unroll
+                for (int j = 0; j < M; j++)
+                    if (r < count) X.put_there(places.at[j], column + r, row[j].rhs[r]);
+            return;
+        }
+#pragma unroll
+        for (int r = 0; r < NR; r++)
+#pragma unroll
+            for (int j = 0; j < M; j++)
+                if (r < count && first + j < n) X.put(first + j, column + r, row[j].rhs[r]);
+    }
 
     /** What is left of the rows without the inner unknowns, removed from below and from above in step; the pivot
      *  rows from above replace the rows. */
@@ -197,8 +238,10 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
     }
 
     /** The solution in place of the right-hand sides; careful: the warp has eliminated so. */
-    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range,
-                                               const known_of<T, NR> &known, bool careful, careful_lane<T, NR, M> &kept)
+    template <bool P> __device__ __forceinline__ void substitute(const short_solve<T, P> &s, pivoting p,
+                                                                 const lane_range<T> &range,
+                                                                 const known_of<T, NR> &known, bool careful,
+                                                                 careful_lane<T, NR, M> &kept)
     {
         const agreement agrees =
             __builtin_expect(rows == M, 1) ? substitute_rows<true>(p, known) : substitute_rows<false>(p, known);
@@ -375,8 +418,8 @@ template <typename T, int NR> __device__ __noinline__ void store_carefully(store
 }
 
 /** The system of solve_short, carefully; lanes have the rows that they have there. By all threads of the cluster. */
-template <typename T, int NR, int M> __device__ __noinline__ void
-solve_short_carefully(const short_solve<T> &s, void *shared, lane_range<T> mine)
+template <typename T, int NR, int M, bool P> __device__ __noinline__ void
+solve_short_carefully(const short_solve<T, P> &s, void *shared, lane_range<T> mine)
 {
     static_assert(sizeof(careful_memory<T, NR>) <= sizeof(warp_memory<T, NR>), "it fits");
     careful_memory<T, NR> &memory = *(careful_memory<T, NR> *)shared;
@@ -414,8 +457,8 @@ solve_short_carefully(const short_solve<T> &s, void *shared, lane_range<T> mine)
 }
 
 /** The right-hand sides from `column` on, by all threads of the cluster. */
-template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void
-solve_short_columns(const short_solve<T> &s, int64_t column)
+template <typename T, int NR, int M, bool RING, bool P> __device__ __forceinline__ void
+solve_short_columns(const short_solve<T, P> &s, int64_t column)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     __shared__ block_memory<T, NR> left_of;
@@ -429,7 +472,7 @@ solve_short_columns(const short_solve<T> &s, int64_t column)
     wait_for_predecessor();
     if (is_not_needed(s.fallback)) return;
     mine.load(s.plain, s.A, s.D, (block * (int64_t)blockDim.x + threadIdx.x) * M, column, count);
-    if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.subtract_product(s.A, s.D.guess, column, count);
+    if (__builtin_expect(has_guess(s.D), 0)) mine.subtract_product(s.A, s.D.guess, column, count);
     const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
                of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1,
                            (s.lanes + WARP - 1) / WARP - block * tiles},
@@ -485,12 +528,12 @@ solve_short_columns(const short_solve<T> &s, int64_t column)
     if (__builtin_expect(careful, 0)) known = split_carefully(range.rows > 0, kept.meeting, known);
     else of_lanes.template split<5>(lower, known, 0);
     mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful, kept);
-    if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.add_guess(s.A.n, s.D.guess, column, count);
+    if (__builtin_expect(has_guess(s.D), 0)) mine.add_guess(s.A.n, s.D.guess, column, count);
     mine.store(s.plain, s.A.n, s.X, column, count);
 }
 
-template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS)
-    solve_short(const __grid_constant__ short_solve<T> s)
+template <typename T, int NR, int M, bool RING, bool P> __global__ void __launch_bounds__(WARP *SHORT_WARPS)
+    solve_short(const __grid_constant__ short_solve<T, P> s)
 {
     solve_short_columns<T, NR, M, RING>(s, blockIdx.y * (int64_t)NR);
 }

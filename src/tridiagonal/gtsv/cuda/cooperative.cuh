@@ -16,7 +16,7 @@
 /** The most blocks, in groups; the most tiles of a block. A block has a warp for each tile, and one for each group. */
 constexpr int GROUPS = 8, GROUP = 16, EXCHANGED = GROUPS * GROUP, RESIDENT_TILES = 12;
 
-template <typename T> struct resident_solve : gtsv_solve<T> {
+template <typename T, bool PERMUTED = false> struct resident_solve : gtsv_solve<T, PERMUTED> {
     T *exchanged; /* room for two exchanges */
     int tiles;    /* of a block */
 };
@@ -38,8 +38,8 @@ template <typename T, int NR> struct resident_memory {
 
 /** The right-hand sides first .. first + count - 1, carefully; `exchanged` is not being read by others. By all
  *  threads of the grid. */
-template <typename T, int NR, int M>
-__device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s,
+template <typename T, int NR, int M, bool P>
+__device__ __noinline__ void solve_resident_carefully(const resident_solve<T, P> &s,
                                                       const cooperative_groups::grid_group &grid, void *shared,
                                                       parts_of<T, NR, EXCHANGED> &exchanged, int64_t first, int count)
 {
@@ -106,8 +106,8 @@ join_group(pivoting p, const stored_rows<T, NR> *exchanged, resident_memory<T, N
     if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
 }
 
-template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RESIDENT_TILES)
-    solve_resident(const __grid_constant__ resident_solve<T> s)
+template <typename T, int NR, int M, bool P> __global__ void __launch_bounds__(WARP *RESIDENT_TILES)
+    solve_resident(const __grid_constant__ resident_solve<T, P> s)
 {
     using tile = tile<T, NR, M>;
     using tree = shared_tree<T, NR, false>;
@@ -136,7 +136,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         if (has_tile) {
             __syncwarp(); /* the last turn's tile has been stored */
             load_tile(t, s.A, s.D, row, first, count);
-            if (__builtin_expect(s.D.guess.data != nullptr, 0)) wait_for_residual(t, s.A, s.D.guess, row, first, count);
+            if (__builtin_expect(has_guess(s.D), 0)) wait_for_residual(t, s.A, s.D.guess, row, first, count);
             else wait_for_tile(t, s.A, row);
             rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
             if (__builtin_expect(lost, 0)) {
@@ -182,7 +182,8 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
                 substitute_tile_carefully<T, NR, M>(s, t, range_of_lane<M>(s.A, row + lane * M, first, count), back,
                                                     left_of.known[warp], kept);
             else substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
-            if (__builtin_expect(s.D.guess.data != nullptr, 0)) add_tile(t, s.A.n, s.D.guess, s.X, row, first, count);
+            if (__builtin_expect(has_guess(s.D), 0))
+                add_tile(t, s.A.n, s.D.guess, columns_of<T>{s.X.data, s.X.ld}, row, first, count);
             else store_tile(t, s.A.n, s.X, row, first, count);
         }
     }

@@ -1,7 +1,9 @@
 /* trine_gtsv on the GPU: its arguments, packed once; the route to the solution; refinement. */
 #include "tridiagonal/gtsv/cuda/launch.h"
+#include "tridiagonal/gtsv/cuda/permuted_rows.cuh"
 #include "tridiagonal/gtsv/cuda/single_block.h"
 #include "tridiagonal/gtsv/cuda/thesis/staged.h"
+#include "tridiagonal/gtsv/permuted.h"
 
 namespace {
 
@@ -22,8 +24,9 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
 /* ------------------------------------------------------------------ the call */
 
 /** The arguments as launches and kernels take them. */
-template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *plan,
-                                        const struct gtsv_device_call *given, const int32_t *marks, gtsv_call<T> *call)
+template <typename T, bool P>
+trine_status pack(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given,
+                  const int32_t *marks, gtsv_call<T, P> *call)
 {
     /* by trine_gtsv_path */
     static const gtsv_route routes[] = {ROUTE_TILES, ROUTE_STAGES, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS};
@@ -31,8 +34,8 @@ template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *
     *call = {};
     call->A = op_of<T>(o, n, given->a, given->b, given->c);
     call->nrhs = o->nrhs;
-    call->D = {{(const T *)given->D, given->ldd}, {}};
-    call->X = {(T *)given->X, given->ldx};
+    call->D.data = (const T *)given->D, call->D.ld = given->ldd;
+    call->X.data = (T *)given->X, call->X.ld = given->ldx;
     call->route = routes[o->path];
     if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
         if (o->path == TRINE_GTSV_AUTO && is_small(call->A)) call->route = ROUTE_SINGLE_BLOCK;
@@ -81,6 +84,29 @@ done:
     return status;
 }
 
+template <typename T>
+trine_status takes_permuted_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given,
+                               bool *takes, trine_gtsv_path *path)
+{
+    gtsv_call<T, true> call;
+    const trine_status status = pack<T>(o, plan, given, nullptr, &call);
+    if (!status) *takes = takes_permuted<T>(call, path) || call.route == ROUTE_SINGLE_BLOCK;
+    return status;
+}
+template <typename T> trine_status solve_permuted_of(const rpts_options *o, const rpts_plan *plan,
+                                                     const struct gtsv_device_call *given, const gtsv_places *places)
+{
+    trine_status status = TRINE_SUCCESS;
+    gtsv_call<T, true> call;
+    TRY(pack<T>(o, plan, given, nullptr, &call));
+    call.D.at = places->from, call.X.at = places->to, call.X.adds = places->adds;
+    if constexpr (sizeof(real_of<T>) == sizeof(double))
+        if (call.route == ROUTE_SINGLE_BLOCK) return solve_small<T>(call);
+    TRY(solve_permuted<T>(call));
+done:
+    return status;
+}
+
 template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan,
                                             const struct gtsv_device_call *given, const int32_t *marks)
 {
@@ -117,6 +143,25 @@ trine_status solve_with_marks(const rpts_options *o, const rpts_plan *plan, cons
     return run[call->t](o, plan, call, marks);
 }
 
+trine_status takes_places(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
+                          bool *takes, trine_gtsv_path *path)
+{
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *, bool *,
+                                       trine_gtsv_path *) = {
+        nullptr, takes_permuted_of<float>, takes_permuted_of<double>, takes_permuted_of<complex_of<float>>,
+        takes_permuted_of<complex_of<double>>};
+    return run[call->t](o, plan, call, takes, path);
+}
+trine_status solve_with_places(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
+                               const gtsv_places *places)
+{
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *,
+                                       const gtsv_places *) = {
+        nullptr, solve_permuted_of<float>, solve_permuted_of<double>, solve_permuted_of<complex_of<float>>,
+        solve_permuted_of<complex_of<double>>};
+    return run[call->t](o, plan, call, places);
+}
+
 trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
 {
     return solve_with_marks(o, plan, call, nullptr);
@@ -125,4 +170,5 @@ trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gt
 } // namespace
 
 extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, least_fused_rows_of, tiled_elements_of, solve};
+extern "C" const struct gtsv_permuted_backend gtsv_permuted_cuda = {takes_places, solve_with_places};
 extern "C" const struct gtsv_marks_backend gtsv_marks_cuda = {tile_of, solve_with_marks};

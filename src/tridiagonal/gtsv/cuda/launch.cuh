@@ -83,28 +83,28 @@ template <auto KERNEL, typename T, int NR, int M> int most_short_blocks(const st
     }
     return limits.in_part && most > SHORT_BLOCKS / 2 ? SHORT_BLOCKS / 2 : most;
 }
-template <typename T, int NR, int M> int most_short_blocks(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> int most_short_blocks(const gtsv_call<T, P> &call)
 {
-    return call.A.cyclic ? most_short_blocks<solve_short<T, NR, M, true>, T, NR, M>(call.limits)
-                         : most_short_blocks<solve_short<T, NR, M, false>, T, NR, M>(call.limits);
+    if constexpr (!P)
+        if (call.A.cyclic) return most_short_blocks<solve_short<T, NR, M, true, false>, T, NR, M>(call.limits);
+    return most_short_blocks<solve_short<T, NR, M, false, P>, T, NR, M>(call.limits);
 }
-template <typename T, int NR, int M> bool is_short(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> bool is_short(const gtsv_call<T, P> &call)
 {
     return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_short_blocks<T, NR, M>(call);
 }
 
 /** In `blocks` blocks of `each` tiles: a system with right-hand sides, or where KERNEL is solve_short_systems one
  *  with each, their bands `next` elements apart. */
-template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const gtsv_call<T> &call,
-                                                                                    int blocks, int each, int64_t next)
+template <auto KERNEL, typename T, int NR, int M, bool P>
+trine_status launch_short_cluster(const gtsv_call<T, P> &call, int blocks, int each, int64_t next)
 {
     trine_status status = TRINE_SUCCESS;
-    const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper |
-                                (uintptr_t)call.D.data | (uintptr_t)call.X.data |
-                                (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld | next) * sizeof(T) : 0);
+    const uintptr_t addresses =
+        (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | addresses_of(call, next);
     const bool plain =
         addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
-    const short_solve<T> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
+    const short_solve<T, P> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>),
                call.stream);
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
@@ -114,39 +114,41 @@ done:
     return status;
 }
 /** preferred_tiles: of a block, as long as the cluster may have more blocks. */
-template <typename T, int NR, int M> trine_status launch_short(const gtsv_call<T> &call, int preferred_tiles)
+template <typename T, int NR, int M, bool P> trine_status launch_short(const gtsv_call<T, P> &call, int preferred_tiles)
 {
     const int64_t tiles = quotient(call.A.n, WARP * M);
     int blocks = 1, each = 1;
     const int most = most_short_blocks<T, NR, M>(call);
     while (blocks < most && blocks * preferred_tiles < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
-    return call.A.cyclic ? launch_short_cluster<solve_short<T, NR, M, true>, T, NR, M>(call, blocks, each, 0)
-                         : launch_short_cluster<solve_short<T, NR, M, false>, T, NR, M>(call, blocks, each, 0);
+    if constexpr (!P)
+        if (call.A.cyclic)
+            return launch_short_cluster<solve_short<T, NR, M, true, false>, T, NR, M>(call, blocks, each, 0);
+    return launch_short_cluster<solve_short<T, NR, M, false, P>, T, NR, M>(call, blocks, each, 0);
 }
 
 /** Tiles of a block where they are dealt out evenly to as many blocks as there are multiprocessors. */
-template <typename T, int NR, int M> int64_t tiles_of_block(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> int64_t tiles_of_block(const gtsv_call<T, P> &call)
 {
     const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
     return quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
 }
-template <typename T, int NR, int M> bool fits_grid(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> bool fits_grid(const gtsv_call<T, P> &call)
 {
     const int64_t tiles = tiles_of_block<T, NR, M>(call);
     return call.limits.cooperative && tiles <= RESIDENT_TILES &&
            resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
 }
-template <typename T, int NR, int M> trine_status launch_grid(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> trine_status launch_grid(const gtsv_call<T, P> &call)
 {
     trine_status status = TRINE_SUCCESS;
     const int tiles = (int)tiles_of_block<T, NR, M>(call);
-    const resident_solve<T> solve = {call, call.work, tiles};
+    const resident_solve<T, P> solve = {call, call.work, tiles};
     launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles,
                resident_bytes<T, NR, M>(tiles), call.stream);
-    TRY(trine_gpu_allow_shared((const void *)solve_resident<T, NR, M>, resident_bytes<T, NR, M>(tiles)));
+    TRY(trine_gpu_allow_shared((const void *)solve_resident<T, NR, M, P>, resident_bytes<T, NR, M>(tiles)));
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
-    TRY(GPU((launch_kernel<solve_resident<T, NR, M>>(how.config, solve))));
+    TRY(GPU((launch_kernel<solve_resident<T, NR, M, P>>(how.config, solve))));
 done:
     return status;
 }
@@ -155,13 +157,13 @@ done:
 template <typename T, int NR> constexpr int SMALLEST_TILE = NR > 1 || LONG<T, NR> < 8 ? LONG<T, NR> : 8;
 
 /** With as few rows a lane as leave a warp for each group of blocks at most: M, or twice as many. */
-template <typename T, int NR, int M> trine_status solve_on_chip(const gtsv_call<T> &call)
+template <typename T, int NR, int M, bool P> trine_status solve_on_chip(const gtsv_call<T, P> &call)
 {
     if constexpr (M < LONG<T, NR>)
         if (tiles_of_block<T, NR, M>(call) > GROUPS) return solve_on_chip<T, NR, 2 * M>(call);
     return launch_grid<T, NR, M>(call);
 }
-template <typename T, int NR> bool prefers_chip(const gtsv_call<T> &call)
+template <typename T, int NR, bool P> bool prefers_chip(const gtsv_call<T, P> &call)
 {
     return call.route == ROUTE_TILES && NR == 1 && !call.A.cyclic && !call.follows && !call.fallback &&
            fits_grid<T, NR, LONG<T, NR>>(call);
@@ -281,16 +283,16 @@ done:
 /** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once
  *  have been tried, which should be few of them. In single with two or three right-hand sides, where arithmetic for
  *  four is the bound, it loses more than it gains. */
-template <typename T, int NR> bool prefers_one_pass(const gtsv_call<T> &call)
+template <typename T, int NR, bool P> bool prefers_one_pass(const gtsv_call<T, P> &call, int64_t many = MANY_TILES)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
     return call.route == ROUTE_TILES && !call.fallback && worth_trying &&
-           quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
+           quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= many * resident;
 }
 
-template <typename T, int NR> bool takes_short(const gtsv_call<T> &call)
+template <typename T, int NR, bool P> bool takes_short(const gtsv_call<T, P> &call)
 {
     return call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call);
 }
@@ -332,7 +334,7 @@ template <typename T> gtsv_tile tiled_tile(int64_t nrhs)
 }
 
 /** More blocks than a part of the device can hold at once would wait for each other, in a graph without end. */
-template <typename T> gtsv_call<T> on_its_part(gtsv_call<T> call)
+template <typename T, bool P> gtsv_call<T, P> on_its_part(gtsv_call<T, P> call)
 {
     const int all = call.limits.multiprocessors;
     call.limits.multiprocessors = multiprocessors_of(call.stream, all);

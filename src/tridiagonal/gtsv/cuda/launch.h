@@ -15,4 +15,8 @@ template <typename T> bool takes_guess(const gtsv_call<T> &call);
 /** A cyclic system has two rows or more. TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */
 template <typename T> trine_status solve_tiled(const gtsv_call<T> &call);
 
+/** With permuted rows: is the system solved so, and if not, how is it with rows in order? */
+template <typename T> bool takes_permuted(const gtsv_call<T, true> &call, trine_gtsv_path *path);
+template <typename T> trine_status solve_permuted(const gtsv_call<T, true> &call);
+
 #endif

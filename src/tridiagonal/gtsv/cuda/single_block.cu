@@ -8,6 +8,7 @@
  * unknowns. On matrices 12 and 15 of the thesis's Table 4 the componentwise backward error is one or two rounding
  * errors, in place of 2e-10 and 7e-15. */
 #include "tridiagonal/gtsv/cuda/single_block.h"
+#include "tridiagonal/gtsv/cuda/permuted_rows.cuh"
 #include "tridiagonal/gtsv/cuda/row_elimination.cuh"
 #include "tridiagonal/gtsv/cuda/wide_warp.cuh"
 
@@ -91,14 +92,13 @@ template <typename T> __device__ __forceinline__ int first_of_level(int level)
     return 2 * PAIRS<T> - (2 * PAIRS<T> >> level);
 }
 
-template <typename T> __global__ void __launch_bounds__(PAIRS<T>)
-    solve_in_a_block(const system_of<T> A, const pivoting p, given_columns<T> D, columns_of<T> X)
+template <typename T, bool P> __global__ void __launch_bounds__(PAIRS<T>)
+    solve_in_a_block(const system_of<T> A, const pivoting p, given_columns<T, P> D, columns_of<T, P> X)
 {
     __shared__ stored_part<T> part[2 * PAIRS<T>];
     __shared__ known_of<T, 1> known[PAIRS<T>]; /* of the part that begins with this pair */
     bool lost = false;                        /* rows of a part are nearly the same */
     const int n = (int)A.n, pairs = (n + 1) / 2, i = threadIdx.x;
-    T *x = X.data + blockIdx.x * X.ld;
     row_of<T, 1> own[2];
     for (int k = 0; k < 2; k++) {
         own[k] = identity_row<T, 1>();
@@ -163,8 +163,8 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>)
         }
     }
     __syncthreads();
-    if (2 * i < n) x[2 * i] = with_guess(D, 2 * i, blockIdx.x, known[i].first[0]);
-    if (2 * i + 1 < n) x[2 * i + 1] = with_guess(D, 2 * i + 1, blockIdx.x, known[i].last[0]);
+    if (2 * i < n) X.put(2 * i, blockIdx.x, with_guess(D, 2 * i, blockIdx.x, known[i].first[0]));
+    if (2 * i + 1 < n) X.put(2 * i + 1, blockIdx.x, with_guess(D, 2 * i + 1, blockIdx.x, known[i].last[0]));
 }
 
 } // namespace
@@ -175,11 +175,11 @@ template <typename T> bool is_small(const system_of<T> &A)
     return A.n <= 2 * PAIRS<T> && !(A.cyclic && A.n % 2 == 1);
 }
 
-template <typename T> trine_status solve_small(const gtsv_call<T> &call)
+template <typename T, bool P> trine_status solve_small(const gtsv_call<T, P> &call)
 {
     int threads = WARP;
     while (2 * threads < call.A.n) threads *= 2;
-    solve_in_a_block<T><<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, call.p, call.D, call.X);
+    solve_in_a_block<<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, call.p, call.D, call.X);
     return GPU_LAUNCHED("solve_in_a_block");
 }
 
@@ -187,3 +187,5 @@ template bool is_small<double>(const system_of<double> &);
 template bool is_small<complex_of<double>>(const system_of<complex_of<double>> &);
 template trine_status solve_small<double>(const gtsv_call<double> &);
 template trine_status solve_small<complex_of<double>>(const gtsv_call<complex_of<double>> &);
+template trine_status solve_small<double>(const gtsv_call<double, true> &);
+template trine_status solve_small<complex_of<double>>(const gtsv_call<complex_of<double>, true> &);

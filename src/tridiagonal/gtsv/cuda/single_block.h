@@ -8,6 +8,6 @@
 /** For double and complex double. Is it solved here? */
 template <typename T> bool is_small(const system_of<T> &A);
 /** X may be D, which may have a guess. */
-template <typename T> trine_status solve_small(const gtsv_call<T> &call);
+template <typename T, bool P> trine_status solve_small(const gtsv_call<T, P> &call);
 
 #endif

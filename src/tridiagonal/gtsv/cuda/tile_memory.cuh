@@ -62,6 +62,32 @@ template <typename T, int NR, int M> __device__ inline void load_band(const tile
     }
 }
 
+template <typename T, int NR, int M> __device__ inline void load_bands(const tile<T, NR, M> &t, const system_of<T> &A,
+                                                                       int64_t row, bool plain)
+{
+    using tile = tile<T, NR, M>;
+    if (plain) {
+        load_band(t, 0, A.lower + row + A.lower_shift);
+        load_band(t, 1, A.diag + row);
+        load_band(t, 2, A.upper + row + A.upper_shift);
+    } else {
+        for (int r = threadIdx.x % WARP; r < tile::ROWS; r += WARP) {
+            const int64_t i = row + r;
+            const int slot = tile::slot(r);
+            t.array(0)[slot] = i < A.n ? lower_of(A, i) : T{};
+            t.array(1)[slot] = i < A.n ? diag_of(A, i) : one_of<T>();
+            t.array(2)[slot] = i < A.n ? upper_of(A, i) : T{};
+        }
+    }
+}
+/** Are these rows of the system, with bands that are taken as they are? */
+template <typename T, int NR, int M> __device__ __forceinline__ bool is_plain(const tile<T, NR, M> &,
+                                                                              const system_of<T> &A, int64_t row)
+{
+    constexpr int ROWS = tile<T, NR, M>::ROWS;
+    return row + ROWS <= A.n && !A.conjugate && row + A.lower_shift >= 0 && row + ROWS + A.upper_shift <= A.n;
+}
+
 /** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the
  *  identity's. The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in
  *  short kernels every jump waits for instructions. */
@@ -70,8 +96,7 @@ load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D,
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
-    const bool whole = row + tile::ROWS <= A.n,
-               plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
+    const bool whole = row + tile::ROWS <= A.n, plain = is_plain(t, A, row);
     const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift,
             *rhs = D.data + first * D.ld + row;
     if (__builtin_expect(plain && count == NR &&
@@ -86,19 +111,7 @@ load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D,
         for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
         return;
     }
-    if (plain) {
-        load_band(t, 0, lower);
-        load_band(t, 1, diag);
-        load_band(t, 2, upper);
-    } else {
-        for (int r = lane; r < tile::ROWS; r += WARP) {
-            const int64_t i = row + r;
-            const int slot = tile::slot(r);
-            t.array(0)[slot] = i < A.n ? lower_of(A, i) : T{};
-            t.array(1)[slot] = i < A.n ? diag_of(A, i) : one_of<T>();
-            t.array(2)[slot] = i < A.n ? upper_of(A, i) : T{};
-        }
-    }
+    load_bands(t, A, row, plain);
     for (int k = 0; k < NR; k++) {
         if (k < count && whole) load_band(t, 3 + k, rhs + k * D.ld);
         else

@@ -136,10 +136,9 @@ find_interfaces(pivoting p, const tile<T, NR, M> &t, substitution_of<T, NR> &bac
 }
 /** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows,
  *  not only those that have lost. */
-template <typename T, int NR, int M>
-__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const gtsv_solve<T> &s, const lane_range<T> &range,
-                                                                 bool all, careful_lane<T, NR, M> &kept,
-                                                                 substitution_of<T, NR> &back)
+template <typename T, int NR, int M, bool P> __device__ __forceinline__ wide_union<T, NR>
+join_tile_carefully(const gtsv_solve<T, P> &s, const lane_range<T> &range, bool all, careful_lane<T, NR, M> &kept,
+                    substitution_of<T, NR> &back)
 {
     if (all) back.lost = ALL_LOST;
     kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
@@ -156,10 +155,9 @@ template <typename T, int NR, int M> __device__ inline void substitute_carefully
                            [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
 }
 /** ... from the system, where the equations of the second unknown disagree; by the warp. */
-template <typename T, int NR, int M> __device__ __noinline__ void look_at_partition(const gtsv_solve<T> &s, pivoting p,
-                                                                                    T *data, lane_range<T> range,
-                                                                                    known_of<T, NR> known,
-                                                                                    second_unknown<T, NR> second)
+template <typename T, int NR, int M, bool P>
+__device__ __noinline__ void look_at_partition(const gtsv_solve<T, P> &s, pivoting p, T *data, lane_range<T> range,
+                                               known_of<T, NR> known, second_unknown<T, NR> second)
 {
     T elimination[M][4 + NR];
     shared_leaves<T, NR, M> shared;
@@ -185,8 +183,8 @@ template <typename T, int NR, int M> __device__ __noinline__ void look_at_partit
     }
 }
 /** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */
-template <typename T, int NR, int M>
-__device__ __forceinline__ void substitute_tile(const gtsv_solve<T> &s, const tile<T, NR, M> &t, int64_t row,
+template <typename T, int NR, int M, bool P>
+__device__ __forceinline__ void substitute_tile(const gtsv_solve<T, P> &s, const tile<T, NR, M> &t, int64_t row,
                                                 int64_t first, int count, const substitution_of<T, NR> &back,
                                                 known_of<T, NR> known)
 {
@@ -206,8 +204,8 @@ __device__ __forceinline__ void substitute_tile(const gtsv_solve<T> &s, const ti
         look_at_partition<T, NR, M>(s, s.p, t.data, {row + lane * M, back.rows, first, count}, known, second);
 }
 /** ... of a tile whose unions join_tile_carefully has joined. */
-template <typename T, int NR, int M>
-__device__ __noinline__ void substitute_tile_carefully(const gtsv_solve<T> &s, const tile<T, NR, M> t,
+template <typename T, int NR, int M, bool P>
+__device__ __noinline__ void substitute_tile_carefully(const gtsv_solve<T, P> &s, const tile<T, NR, M> t,
                                                        lane_range<T> range, substitution_of<T, NR> back,
                                                        known_of<T, NR> known, const careful_lane<T, NR, M> &kept)
 {

@@ -62,8 +62,9 @@ template <typename T> struct lane_range {
 };
 
 /** Row i of the system over its own unknown and its neighbours'; rows behind the end are the identity's. */
-template <typename T, int NR> __device__ inline void
-read_single(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[3], T (&rhs)[NR])
+template <typename T, int NR, bool P>
+__device__ inline void read_single(const system_of<T> &A, given_columns<T, P> D, const lane_range<T> &range, int64_t i,
+                                   T (&c)[3], T (&rhs)[NR])
 {
     const bool there = i < A.n;
     c[0] = there ? lower_of(A, i) : T{}, c[1] = there ? diag_of(A, i) : one_of<T>(),
@@ -71,8 +72,8 @@ read_single(const system_of<T> &A, given_columns<T> D, const lane_range<T> &rang
     for (int k = 0; k < NR; k++) rhs[k] = there && k < range.count ? right_hand_side(A, D, i, range.first + k) : T{};
 }
 /** Rows i and i + 1, a pair. */
-template <typename T, int NR>
-__device__ inline void read_pair(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i,
+template <typename T, int NR, bool P>
+__device__ inline void read_pair(const system_of<T> &A, given_columns<T, P> D, const lane_range<T> &range, int64_t i,
                                  T (&c)[2][4], T (&rhs)[2][NR])
 {
     T first[3], second[3];
@@ -94,8 +95,8 @@ template <typename T, int NR> struct added_rows {
     T c[2][4], rhs[2][NR];
     bool pair;
 };
-template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, given_columns<T> D,
-                                                                             const lane_range<T> &range, int i)
+template <typename T, int NR, bool P> __device__ inline added_rows<T, NR>
+read_added(const system_of<T> &A, given_columns<T, P> D, const lane_range<T> &range, int i)
 {
     added_rows<T, NR> added = {};
     added.pair = range.start + i < A.wide_rows;
@@ -111,8 +112,8 @@ template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(con
 
 /** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand
  *  sides of unknown i, 0 < i < rows - 1. */
-template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, given_columns<T> D, lane_range<T> range,
+template <typename T, int NR, bool P>
+__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, given_columns<T, P> D, lane_range<T> range,
                                                       T (*back)[4 + NR])
 {
     wide_union<T, NR> left = {};
@@ -209,10 +210,9 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> union_of(const
 }
 /** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves,
  *  where `leaf` is NULL; back: as for reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
-template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, given_columns<T> D, lane_range<T> range,
-                                                         const rows_of<T, NR> *leaf, T (*back)[4 + NR],
-                                                         wide_meeting<T, NR> &meeting)
+template <typename T, int NR, bool P> __device__ __noinline__ wide_union<T, NR>
+join_carefully(const system_of<T> &A, given_columns<T, P> D, lane_range<T> range, const rows_of<T, NR> *leaf,
+               T (*back)[4 + NR], wide_meeting<T, NR> &meeting)
 {
     const wide_union<T, NR> mine = leaf ? union_of(*leaf, range.rows > 0) : reduce_lane<T, NR>(A, D, range, back);
     __syncwarp();
@@ -227,16 +227,16 @@ split_carefully(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> 
 }
 
 /** What is left of the warp's rows. */
-template <typename T, int NR> __device__ inline wide_union<T, NR>
-reduce_carefully(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range)
+template <typename T, int NR, bool P> __device__ inline wide_union<T, NR>
+reduce_carefully(const system_of<T> &A, given_columns<T, P> D, const lane_range<T> &range)
 {
     wide_meeting<T, NR> meeting;
     return join_carefully<T, NR>(A, D, range, nullptr, nullptr, meeting);
 }
 
 /** The solution of the warp's rows, at most MOST a lane, to X. D may be X. */
-template <typename T, int NR, int MOST>
-__device__ __noinline__ void solve_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X,
+template <typename T, int NR, int MOST, bool P>
+__device__ __noinline__ void solve_carefully(const system_of<T> &A, given_columns<T, P> D, columns_of<T, P> X,
                                              lane_range<T> range, int columns, known_of<T, NR> known)
 {
     T back[MOST][4 + NR];
@@ -247,7 +247,7 @@ __device__ __noinline__ void solve_carefully(const system_of<T> &A, given_column
     split_unions(mine.there, meeting, known, WARP);
     substitute_lane<T, NR>(A, range, back, known, [&](int i, int k, T value) {
         if (range.start + i >= A.n || k >= columns) return;
-        X.data[(range.first + k) * X.ld + range.start + i] = with_guess(D, range.start + i, range.first + k, value);
+        X.put(range.start + i, range.first + k, with_guess(D, range.start + i, range.first + k, value));
     });
 }
 
@@ -361,12 +361,12 @@ template <typename T, int NR, int PARTS> struct parts_of {
     /** What is left of `count` parts; by a warp. */
     __device__ wide_union<T, NR> reduce(int count)
     {
-        return reduce_carefully<T, NR>(system(count), {{v[4], ROWS}, {}}, range(count));
+        return reduce_carefully<T, NR>(system(count), given_columns<T>{{v[4], ROWS}, {}}, range(count));
     }
     /** Solve, with known unknowns around; by a warp. */
     __device__ void solve(int count, const known_of<T, NR> &known)
     {
-        solve_carefully<T, NR, EACH>(system(count), {{v[4], ROWS}, {}}, rhs(), range(count), NR, known);
+        solve_carefully<T, NR, EACH>(system(count), given_columns<T>{{v[4], ROWS}, {}}, rhs(), range(count), NR, known);
         __syncwarp();
     }
     /** The unknowns at the ends of part i of a solved system and of its neighbours. */

@@ -1,0 +1,4 @@
+#include "tridiagonal/gtsv/cuda/launch_permuted.cuh"
+
+template bool takes_permuted<complex_of<float>>(const gtsv_call<complex_of<float>, true> &, trine_gtsv_path *);
+template trine_status solve_permuted<complex_of<float>>(const gtsv_call<complex_of<float>, true> &);
