@@ -99,16 +99,19 @@ trine_status orthogonalize_all(struct krylov_work *w, int j, void *z, bool *done
 
 /** Steps of CG, of which one block has all rows; none where A is not given as rows. */
 struct spmv_rows rows_of_A;
+size_t bytes_for_rows = CONJUGATE_SHARED;
 int conjugates;
 trine_status conjugate_all(struct krylov_work *w, bool *done)
 {
-    *done = rows_of_A.n > 0;
+    *done = rows_of_A.n > 0 && w->nrhs <= CONJUGATE_COLUMNS;
     if (*done)
         for_dtype(w->plan->inner, [&](auto number) {
             using T = decltype(number);
-            conjugate_arguments a = conjugate_of(w, &rows_of_A, w->records ? 3 : 1);
+            conjugate_arguments a = conjugate_of(w, &rows_of_A, w->records ? 3 : 1, bytes_for_rows);
             a.chunk_rows = (a.n + 31) / 32 * 32;
-            emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T>(a); });
+            a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
+            if (a.n % 2) emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 2>(a); });
+            else emulator::launch(1, CONJUGATE_THREADS, [&a] { conjugate_steps<T, 4>(a); });
             CHECK(a.met->arrived == 0 && a.met->left == 0);
             w->is_fresh = false;
             conjugates++;
@@ -124,8 +127,10 @@ trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x,
     if (*done)
         for_dtype(w->plan->inner, [&](auto number) {
             using T = decltype(number);
-            arnoldi_arguments a = arnoldi_of(w, &rows_of_A, j, steps ? steps : w->plan->parameters.restart - j, x, z);
+            arnoldi_arguments a =
+                arnoldi_of(w, &rows_of_A, j, steps ? steps : w->plan->parameters.restart - j, x, z, bytes_for_rows);
             a.chunk_rows = (a.n + 31) / 32 * 32;
+            a.A.room = room_of_rows(sizeof(T), bytes_for_rows, a.chunk_rows, &rows_of_A);
             CHECK(a.n <= 4 * ARNOLDI_ROWS);
             if (a.n <= 2 * ARNOLDI_ROWS) emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 2>(a); });
             else emulator::launch(1, ARNOLDI_THREADS, [&a] { arnoldi_steps<T, 4>(a); });
@@ -138,9 +143,10 @@ trine_status arnoldi_all(struct krylov_work *w, int j, int steps, const void *x,
 
 trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
 {
-    if (which == KRYLOV_GMRES_SOLVE) {
+    if (which == KRYLOV_GMRES_SOLVE || which == KRYLOV_GMRES_END) {
+        const bool ends_cycle = which == KRYLOV_GMRES_END;
         emulator::launch((int)w->nrhs, SMALL_THREADS,
-                         [&] { solve_small_systems(w->own_columns, flags, w->plan->parameters); });
+                         [&] { solve_small_systems(w->own_columns, flags, ends_cycle, w->plan->parameters); });
         return TRINE_SUCCESS;
     }
     for (int64_t i = 0; i < w->nrhs; i++)
@@ -153,7 +159,7 @@ trine_status find_rows(struct krylov_work *w, const void *x)
     for_dtype(w->plan->base.dtype, [&](auto number) {
         using T = decltype(number);
         emulator::launch((int)w->nrhs, THREADS,
-                         [&] { find_row<T>(w->own_columns, (const T *)x, w->plan->base.n, w->stride); });
+                         [&] { find_row<T>(w->own_columns, (const T *)x, w->plan->base.n, w->stride, {}); });
     });
     return TRINE_SUCCESS;
 }
@@ -233,7 +239,7 @@ number get(trine_dtype t, const std::vector<char> &from, int64_t i)
 
 /* ---------------------------------------------------------------------- solves */
 
-enum { RIGHT = 2, SMALL = 50 };
+enum { RIGHT = 2, MOST_RIGHT = 9, SMALL = 50 };
 struct problem {
     int64_t n;
     trine_krylov_options options;
@@ -242,12 +248,13 @@ struct problem {
     int64_t bad; /* row of the last right-hand side that is not a number; -1: none */
     int nrhs;
     bool by_rows; /* A is a matrix of three diagonals, else of one */
+    bool has_zero; /* the first right-hand side is zero */
 };
 
 struct answer {
     trine_status status;
     std::vector<char> x;
-    trine_krylov_result results[RIGHT];
+    trine_krylov_result results[MOST_RIGHT];
 };
 
 enum mode { ON_THE_CPU, HOST_LOOP, DEVICE_LOOP };
@@ -321,6 +328,8 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
     }
     for (int64_t i = 0; i < nrhs * n; i++)
         put(t, b, i, p.scale * number(2 * uniform(3 * (uint64_t)i) - 1, 2 * uniform(3 * (uint64_t)i + 1) - 1));
+    for (int64_t i = 0; i < n && p.has_zero; i++) put(t, b, i, 0);
+    const number good = p.bad >= 0 ? get(t, b, (nrhs - 1) * n + p.bad) : 0;
     if (p.bad >= 0) put(t, b, (nrhs - 1) * n + p.bad, NAN);
     trine_op A, M[3] = {};
     trine_krylov k;
@@ -328,8 +337,10 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
     if (p.by_rows) rows.open(ctx, &A);
     else OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
     for (int l = 0; l < p.m; l++) OK(trine_op_diagonal(ctx, &M[l], t, n, l % 2 ? d.data() : m.data()));
-    if (p.m > 1) OK(trine_krylov_create_alternating(ctx, &k, A, p.m, M, &p.options));
-    else OK(trine_krylov_create(ctx, &k, A, M[0], &p.options));
+    trine_krylov_options options = p.options;
+    options.max_nrhs = nrhs;
+    if (p.m > 1) OK(trine_krylov_create_alternating(ctx, &k, A, p.m, M, &options));
+    else OK(trine_krylov_create(ctx, &k, A, M[0], &options));
     const answer known = solve(k, t, n, nrhs, b, ON_THE_CPU);
     for (int how = HOST_LOOP; how <= (n <= SMALL ? DEVICE_LOOP : HOST_LOOP); how++) {
         const answer had = solve(k, t, n, nrhs, b, (mode)how);
@@ -343,6 +354,12 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
             for (int64_t i = c * n; i < (c + 1) * n && std::isfinite(tolerance); i++)
                 CHECK(std::abs(get(t, known.x, i) - get(t, had.x, i)) <= tolerance);
         }
+        if (p.bad < 0 || nrhs == 1 || how != DEVICE_LOOP) continue;
+        /* what is no number in one column changes no bit of the others, as long as products are of all columns */
+        put(t, b, (nrhs - 1) * n + p.bad, good);
+        const answer without = solve(k, t, n, nrhs, b, (mode)how);
+        CHECK(memcmp(had.x.data(), without.x.data(), (size_t)((nrhs - 1) * n) * size) == 0);
+        put(t, b, (nrhs - 1) * n + p.bad, NAN);
     }
     rows_of_A = {};
     OK(trine_krylov_destroy(&k));
@@ -355,7 +372,7 @@ const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, 
 
 problem problem_of(int64_t n, int method)
 {
-    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1, RIGHT, false};
+    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1, RIGHT, false, false};
     p.options.method = methods[method];
     p.options.max_nrhs = RIGHT;
     p.options.rtol = 1e-2;
@@ -430,6 +447,23 @@ int main()
                     p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
                     compare(ctx, (trine_dtype)t, p);
                 }
+    /* of several columns, whose warps share out the rows; of one that is zero and one that is no number; rows of A in
+     * shared memory and not; more columns than the kernel takes */
+    for (int t = TRINE_S; t <= TRINE_Z; t++)
+        for (int nrhs : {2, 3, 5, 8, 9})
+            for (int64_t n : {1, 33, 258}) {
+                if ((n > SMALL && nrhs != 5) || (n == 1 && nrhs % 2)) continue;
+                p = problem_of(n, 3);
+                p.m = (t + nrhs) % 2;
+                p.nrhs = nrhs;
+                p.by_rows = true;
+                p.bad = nrhs > 2 ? n / 2 : -1;
+                p.has_zero = nrhs > 3;
+                p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
+                bytes_for_rows = nrhs == 5 ? 0 : CONJUGATE_SHARED;
+                compare(ctx, (trine_dtype)t, p);
+            }
+    bytes_for_rows = CONJUGATE_SHARED;
     /* the same of GMRES and FGMRES: restarts before and after the end, in the range of squares and outside */
     for (int t = TRINE_S; t <= TRINE_Z; t++)
         for (int64_t n : {1, 2, 47, 1300})
@@ -444,8 +478,10 @@ int main()
                     p.scale = special == 2 && t % 2 == 0 ? 0x1p-700 : 1;
                     p.options.restart = with ? 5 : 31;
                     p.options.rtol = t == TRINE_S || t == TRINE_C ? 1e-4 : 1e-11;
+                    bytes_for_rows = special == 2 ? 0 : CONJUGATE_SHARED;
                     compare(ctx, (trine_dtype)t, p);
                 }
+    bytes_for_rows = CONJUGATE_SHARED;
     OK(trine_context_destroy(&ctx));
     CHECK(conjugates > 0 && cycles > 0 && arnoldis > cycles);
     CHECK(recorded > 0 && several > 0 && orthogonalizations > 0);

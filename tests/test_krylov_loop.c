@@ -7,7 +7,7 @@
 
 #include "core/test_interface.h"
 
-enum { N = 61, RIGHT = 3 };
+enum { N = 61, RIGHT = 3, MANY = 17 };
 
 /* ------------------------------------------------------- operators that can be recorded */
 
@@ -294,6 +294,95 @@ static void many_blocks_take_the_same_steps(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A symmetric system for CG, and one for the others. */
+static far_rows make_rows_for(trine_krylov_method method, trine_dtype t, int n)
+{
+    far_rows r = make_far_rows(t, n);
+    for (int i = 0; i < n && method == TRINE_KRYLOV_CG; i++)
+        for (int64_t k = r.offsets[i]; k < r.offsets[i + 1]; k++) {
+            const int away = r.columns[k] - i;
+            put(t, r.values, k, away == 1 || away == -1 ? -1 : away ? 0 : 4 + (wide)(i % 7));
+        }
+    return r;
+}
+
+/** Right-hand sides of which one is zero, one larger than the others, and the last, if there are three, no number in one
+ *  row: beside the host's loop and beside a CPU; and what is no number changes no bit of the others. */
+static void compare_several(trine_context ctx, trine_context cpu, trine_krylov_method method, trine_dtype t, int n,
+                            int nrhs, bool has_M)
+{
+    const size_t size = trine_dtype_size(t), bytes = (size_t)n * (size_t)nrhs * size;
+    const int bad = nrhs > 2 ? n / 3 : -1;
+    const trine_krylov_options o = {
+        .method = method, .restart = has_M ? 7 : 0, .rtol = 1e4 * eps_of(t), .max_nrhs = nrhs, .history = 30};
+    char *b = random_vector(t, (int64_t)n * nrhs, 43), *x[3] = {malloc(bytes), malloc(bytes), malloc(bytes)},
+         *m = malloc((size_t)n * size);
+    const far_rows rows = make_rows_for(method, t, n);
+    trine_op A = far_product(ctx, t, n, &rows), there = far_product(cpu, t, n, &rows), M = NULL, M_there = NULL;
+    void *copy = NULL;
+    trine_krylov k;
+    trine_krylov_result r, q[MANY];
+    for (int i = 0; i < n; i++) put(t, m, i, 1 / (4 + (wide)(i % 7)));
+    for (int i = 0; i < n; i++) put(t, b, n + i, nrhs > 3 ? 0 : get(t, b, n + i));
+    for (int i = 0; i < n; i++) put(t, b, i, 1000 * get(t, b, i));
+    const wide good = get(t, b, (nrhs - 1) * n + (bad < 0 ? 0 : bad));
+    if (bad >= 0) put(t, b, (nrhs - 1) * n + bad, NAN);
+    if (has_M) {
+        OK(trine_alloc(ctx, TRINE_DEVICE, (size_t)n * size, &copy));
+        OK(trine_copy(ctx, copy, TRINE_DEVICE, m, TRINE_HOST, (size_t)n * size));
+        OK(trine_op_diagonal(ctx, &M, t, n, copy));
+        OK(trine_op_diagonal(cpu, &M_there, t, n, m));
+    }
+    (void)compare(ctx, A, M, o, t, b, n, nrhs);
+    OK(trine_krylov_create(cpu, &k, there, M_there, &o));
+    const trine_dense B = block(b, n, nrhs);
+    for (int by = 0; by < 3; by++) {
+        const trine_dense X = block(x[by], n, nrhs);
+        if (by == 1) {
+            OK(trine_krylov_destroy(&k));
+            OK(trine_krylov_create(ctx, &k, A, M, &o));
+        }
+        if (by == 2 && bad >= 0) put(t, b, (nrhs - 1) * n + bad, good);
+        const trine_status status = solve(k, &B, &X, NULL);
+        assert_true(status == TRINE_SUCCESS || (by < 2 && bad >= 0 && status == TRINE_ERR_NO_CONVERGENCE));
+        for (int c = 0; c < nrhs; c++) {
+            OK(trine_krylov_get_result(k, c, by ? &r : &q[c], NULL));
+            if (by != 1) continue;
+            assert_true(r.outcome == q[c].outcome && r.row == q[c].row);
+            assert_true(llabs(r.steps - q[c].steps) <= 1 && r.restarts == q[c].restarts);
+            const double tolerance = isfinite(r.rhs_norm) ? 4 * o.rtol * r.rhs_norm : INFINITY;
+            for (int i = c * n; i < (c + 1) * n && isfinite(tolerance); i++)
+                assert_true(cabs((complex double)(get(t, x[0], i) - get(t, x[1], i))) <= tolerance);
+        }
+    }
+    assert_memory_equal(x[1], x[2], (size_t)n * (size_t)(bad >= 0 ? nrhs - 1 : nrhs) * size);
+    OK(trine_krylov_destroy(&k));
+    OK(trine_op_destroy(&A));
+    OK(trine_op_destroy(&there));
+    OK(trine_op_destroy(&M));
+    OK(trine_op_destroy(&M_there));
+    trine_free(ctx, TRINE_DEVICE, copy);
+    free(rows.offsets), free(rows.columns), free(rows.values);
+    free(b), free(x[0]), free(x[1]), free(x[2]), free(m);
+}
+
+static void several_columns_share_a_launch(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context(), cpu;
+    OK(trine_context_create(&cpu, "cpu"));
+    static const int columns[] = {2, 3, 5, 8, 9, MANY};
+    for (int d = 0; d < 4; d++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            for (int m = 0; m < METHODS; m++) {
+                const int n = m == (int)c ? 30011 : m % 2 ? 1033 : 300;
+                compare_several(ctx, cpu, all_methods[m] == TRINE_KRYLOV_MINRES ? TRINE_KRYLOV_GMRES : all_methods[m],
+                                all_dtypes[d], n, columns[c], (d + (int)c + m) % 2);
+            }
+    OK(trine_context_destroy(&cpu));
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Everything that ends an iteration but failures, which a graph has none of. */
 static void outcomes_are_the_same(void **state)
 {
@@ -450,6 +539,7 @@ int main(void)
         cmocka_unit_test(preconditioners_take_turns),         cmocka_unit_test(outcomes_are_the_same),
         cmocka_unit_test(recorded_loops_are_used_again),      cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
         cmocka_unit_test(unrolled_loops_take_the_same_steps), cmocka_unit_test(many_blocks_take_the_same_steps),
+        cmocka_unit_test(several_columns_share_a_launch),
     };
     return TEST_MAIN(tests);
 }

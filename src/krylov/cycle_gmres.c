@@ -50,16 +50,19 @@ done:
     return status;
 }
 
+/** Behind what makes V[0]: with M on the right, or without, the cycle has begun then. */
+trine_status krylov_begin_gmres(struct krylov_work *w)
+{
+    void *z = made_beside(w, 0);
+    if (w->plan->parameters.is_left) return krylov_run(w, KRYLOV_RUNNING);
+    const trine_status status = z ? krylov_then_M(w, KRYLOV_RUNNING, w->V[0], z) : TRINE_SUCCESS;
+    return status ? status : krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_START, 0);
+}
+
 /** With M on the left, the first vector is M r. */
-static trine_status start(struct krylov_work *w)
+static trine_status start_left(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
-    void *z = made_beside(w, 0);
-    if (z) {
-        TRY(krylov_then_M(w, KRYLOV_RUNNING, w->V[0], z));
-        return krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_START, 0);
-    }
-    if (!w->plan->parameters.is_left) return krylov_do(w, KRYLOV_GMRES_START, KRYLOV_RUNNING, 0);
     TRY(krylov_apply_M(w, KRYLOV_RUNNING, w->V[0], w->Z[0]));
     krylov_combine(w, w->V[0], C_ONE, w->Z[0], C_ZERO, NULL);
     krylov_dot(w, 0, w->V[0], w->V[0]);
@@ -70,10 +73,8 @@ done:
     return status;
 }
 
-/** d := V y, M V y or Z y. */
-trine_status krylov_form_gmres(struct krylov_work *w)
+trine_status krylov_combine_basis(struct krylov_work *w)
 {
-    trine_status status = TRINE_SUCCESS;
     const krylov_parameters *p = &w->plan->parameters;
     const bool applies_M = p->has_M && !p->is_left && !is_flexible(w);
     void **basis = p->has_M && is_flexible(w) ? w->Z : w->V, *sum = applies_M ? w->Z[0] : w->d;
@@ -81,12 +82,18 @@ trine_status krylov_form_gmres(struct krylov_work *w)
     int most = w->records ? p->restart : 1;
     for (int64_t i = 0; i < w->nrhs; i++)
         if (w->columns[i].flags & KRYLOV_CYCLED && w->columns[i].size > most) most = w->columns[i].size;
-    TRY(krylov_do(w, KRYLOV_GMRES_SOLVE, KRYLOV_CYCLED, 0));
     krylov_combine(w, sum, C_ZERO, w->V[0], C_ZERO, NULL); /* of a column without a step */
     for (int k = 0; k < most; k++)
         krylov_combine(w, sum, y + k, basis[k], k ? C_ONE : C_ZERO, k ? sum : NULL)->need = k;
-    TRY(krylov_run(w, KRYLOV_CYCLED));
-    if (applies_M) TRY(krylov_apply_M(w, KRYLOV_CYCLED, sum, w->d));
+    return applies_M ? krylov_then_M(w, KRYLOV_CYCLED, sum, w->d) : TRINE_SUCCESS;
+}
+
+/** d := V y, M V y or Z y. */
+static trine_status form(struct krylov_work *w)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(krylov_do(w, KRYLOV_GMRES_SOLVE, KRYLOV_CYCLED, 0));
+    TRY(krylov_combine_basis(w));
 done:
     return status;
 }
@@ -134,7 +141,7 @@ static trine_status step(struct krylov_work *w, int j)
     TRY(orthogonalize(w, j));
 report:
     w->steps++;
-    TRY(krylov_report(w, krylov_form_gmres));
+    TRY(krylov_report(w, form));
 done:
     return status;
 }
@@ -156,7 +163,7 @@ trine_status krylov_cycle_gmres(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
     bool done;
-    TRY(start(w));
+    if (w->plan->parameters.is_left) TRY(start_left(w));
     TRY(take_cycle(w, &done));
     if (!done) TRY(krylov_loop(w, w->plan->parameters.restart, step));
 done:

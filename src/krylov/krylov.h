@@ -83,7 +83,8 @@ struct krylov_backend {
     trine_status (*arnoldi)(struct krylov_work *work, int j, int steps, const void *x, void *z, bool *done);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
-    /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
+    /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. The last
+     *  thing in the body of a loop around cycles. */
     trine_status (*find_rows)(struct krylov_work *work, const void *x);
     /** Bring the columns to where the host reads them, and wait for that. NULL: they are there. */
     trine_status (*look)(struct krylov_work *work);
@@ -199,13 +200,16 @@ trine_status krylov_then_M(struct krylov_work *w, unsigned flags, const void *x,
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y);
 /** d is copied in columns where it is about to become worse. */
 void krylov_keep(struct krylov_work *w);
-/** After each step: monitor, and the error where the solution is known. form: puts into d
+/** After each step: monitor, and the error where the solution is known. form: what is to be run then puts into d
  *  the correction so far; NULL: it is there. */
 trine_status krylov_report(struct krylov_work *w, trine_status (*form)(struct krylov_work *w));
 
 /** A cycle: from V[0] = r / scale to d. */
 trine_status krylov_cycle_gmres(struct krylov_work *w);
-trine_status krylov_form_gmres(struct krylov_work *w);
+/** Run what makes V[0], and what a cycle of GMRES begins with. */
+trine_status krylov_begin_gmres(struct krylov_work *w);
+/** What is to be run then: d := V y, M V y or Z y of GMRES, whose y is known. */
+trine_status krylov_combine_basis(struct krylov_work *w);
 trine_status krylov_cycle_cg(struct krylov_work *w);
 trine_status krylov_cycle_bicgstab(struct krylov_work *w);
 trine_status krylov_cycle_minres(struct krylov_work *w);

@@ -30,6 +30,7 @@ void krylov_dot(struct krylov_work *w, int sum, const void *x, const void *z)
     add(w, (krylov_instruction){.kind = KRYLOV_DOT, .a = sum, .x = x, .z = z});
 }
 
+static bool has_instructions(const struct krylov_work *w) { return w->passes || w->program[0].count; }
 static void forget_programs(struct krylov_work *w) { w->passes = w->program[0].count = 0; }
 
 static void end_pass(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
@@ -216,6 +217,7 @@ trine_status krylov_report(struct krylov_work *w, trine_status (*form)(struct kr
     if (w->has_errors && w->steps) {
         TRY(krylov_look(w));
         if (form) TRY(form(w));
+        if (form && has_instructions(w)) TRY(krylov_run(w, KRYLOV_CYCLED));
         krylov_combine(w, w->r, C_FINISH, w->d, C_ONE, w->x)->from_other = w->plan->inner != w->plan->base.dtype;
         TRY(krylov_run_outer(w, KRYLOV_CYCLED));
         TRY(compute_error(w, KRYLOV_CYCLED));
@@ -261,7 +263,9 @@ done:
     return status;
 }
 
-/** r := b - A x of open columns, and what follows from its norm. */
+static bool is_mixed(const struct krylov_work *w) { return w->plan->inner != w->plan->base.dtype; }
+
+/** r := b - A x of open columns, and what follows from its norm: columns end, or begin a cycle with V[0]. */
 static trine_status compute_residual(struct krylov_work *w, bool is_first, bool x_is_zero)
 {
     trine_status status = TRINE_SUCCESS;
@@ -273,10 +277,13 @@ static trine_status compute_residual(struct krylov_work *w, bool is_first, bool 
         krylov_combine(w, w->r, C_MINUS_ONE, w->r, C_ONE, w->b);
     }
     krylov_dot(w, 0, w->r, w->r);
-    TRY(run_outer_then(w, KRYLOV_OPEN, KRYLOV_RESIDUAL, is_first));
+    if (is_mixed(w)) TRY(run_outer_then(w, KRYLOV_OPEN, KRYLOV_RESIDUAL, is_first));
+    else krylov_then(w, KRYLOV_OPEN, KRYLOV_RESIDUAL, is_first);
+    krylov_combine(w, w->best, C_ONE, w->x, C_ZERO, NULL)->flags = KRYLOV_SAVES;
+    if (is_mixed(w)) TRY(krylov_run_outer(w, KRYLOV_RUNNING));
+    krylov_combine(w, w->V[0], C_START, w->r, C_ZERO, NULL)->from_other = is_mixed(w);
+    TRY(krylov_is_gmres(&plan->parameters) ? krylov_begin_gmres(w) : krylov_run(w, KRYLOV_RUNNING));
     TRY(plan->backend->find_rows(w, w->r));
-    krylov_combine(w, w->best, C_ONE, w->x, C_ZERO, NULL);
-    TRY(krylov_run_outer(w, KRYLOV_SAVES | KRYLOV_OPEN));
 done:
     return status;
 }
@@ -285,17 +292,20 @@ done:
 static trine_status correct(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(krylov_do(w, KRYLOV_END_OF_CYCLE, KRYLOV_CYCLED, 0));
-    if (krylov_is_gmres(&w->plan->parameters)) TRY(krylov_form_gmres(w));
-    krylov_combine(w, w->d, C_ONE, w->kept, C_ZERO, NULL);
-    TRY(krylov_run(w, KRYLOV_RETURNS | KRYLOV_CYCLED));
-    krylov_combine(w, w->x, C_FINISH, w->d, C_ONE, w->x)->from_other = w->plan->inner != w->plan->base.dtype;
+    if (krylov_is_gmres(&w->plan->parameters)) {
+        TRY(krylov_do(w, KRYLOV_GMRES_END, KRYLOV_CYCLED, 0));
+        TRY(krylov_combine_basis(w));
+    } else {
+        TRY(krylov_do(w, KRYLOV_END_OF_CYCLE, KRYLOV_CYCLED, 0));
+        if (w->kept) krylov_combine(w, w->d, C_ONE, w->kept, C_ZERO, NULL)->flags = KRYLOV_RETURNS;
+    }
+    if (is_mixed(w) && has_instructions(w)) TRY(krylov_run(w, KRYLOV_CYCLED));
+    krylov_combine(w, w->x, C_FINISH, w->d, C_ONE, w->x)->from_other = is_mixed(w);
     TRY(krylov_run_outer(w, KRYLOV_CYCLED));
 done:
     return status;
 }
 
-/** From r to the cycle's first vector, and the cycle. */
 static trine_status run_cycle(struct krylov_work *w)
 {
     static trine_status (*const cycles[])(struct krylov_work *) = {[TRINE_KRYLOV_GMRES] = krylov_cycle_gmres,
@@ -303,12 +313,7 @@ static trine_status run_cycle(struct krylov_work *w)
                                                                    [TRINE_KRYLOV_BICGSTAB] = krylov_cycle_bicgstab,
                                                                    [TRINE_KRYLOV_CG] = krylov_cycle_cg,
                                                                    [TRINE_KRYLOV_MINRES] = krylov_cycle_minres};
-    trine_status status = TRINE_SUCCESS;
-    krylov_combine(w, w->V[0], C_START, w->r, C_ZERO, NULL)->from_other = w->plan->inner != w->plan->base.dtype;
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(cycles[w->plan->parameters.method](w));
-done:
-    return status;
+    return cycles[w->plan->parameters.method](w);
 }
 
 /* ------------------------------------------------------------------- failures */

@@ -141,6 +141,13 @@ template <class V> inline V exchange(V value, int from)
 
 } // namespace emulator
 
+/** As that of core/gpu_shared.cuh: as much as a block may have. */
+static inline unsigned char *dynamic_shared()
+{
+    alignas(16) static unsigned char memory[227 * 1024];
+    return memory;
+}
+
 static inline void __syncthreads() { emulator::wait(emulator::of_block); }
 static inline void __syncwarp() { emulator::wait(emulator::of_warp[threadIdx.x / 32]); }
 template <class V> inline V __shfl_sync(unsigned, V value, int from) { return emulator::exchange(value, from); }

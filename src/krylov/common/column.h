@@ -86,6 +86,7 @@ typedef enum {
     KRYLOV_GMRES_SECOND, /* the same of what is left */
     KRYLOV_GMRES_ROTATE, /* sum 0: square of the norm of what is left then */
     KRYLOV_GMRES_SOLVE,
+    KRYLOV_GMRES_END, /* the end of a cycle, and that */
     KRYLOV_CG_START, /* sum 0: r^H z */
     KRYLOV_CG_ALPHA, /* sum 0: p^H A p */
     KRYLOV_CG_BETA, /* sum 0: ||r||^2, sum 1: r^H z; without M that is sum 0 */

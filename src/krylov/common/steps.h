@@ -148,6 +148,10 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_GMRES_SECOND: krylov_gmres_projected(c, p, j, 1); break;
     case KRYLOV_GMRES_ROTATE: krylov_gmres_rotate(c, p, j, krylov_R(c, j)); break;
     case KRYLOV_GMRES_SOLVE: krylov_gmres_solve(c, p); break;
+    case KRYLOV_GMRES_END:
+        krylov_end_of_cycle(c);
+        krylov_gmres_solve(c, p);
+        break;
     case KRYLOV_CG_START: krylov_cg_start(c); break;
     case KRYLOV_CG_ALPHA: krylov_cg_alpha(c); break;
     case KRYLOV_CG_BETA: krylov_cg_beta(c, p); break;

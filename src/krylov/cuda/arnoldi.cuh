@@ -8,8 +8,8 @@
 #ifndef TRINE_KRYLOV_ARNOLDI_CUH
 #define TRINE_KRYLOV_ARNOLDI_CUH
 
-#include "krylov/cuda/conjugate.cuh"
 #include "krylov/cuda/gram_schmidt.cuh"
+#include "krylov/cuda/rows_here.cuh"
 
 namespace {
 
@@ -24,10 +24,7 @@ struct arnoldi_arguments {
     meeting *met;
     double *partials;                /* of all blocks: by turns in one half and in the other */
     decision decides;
-    const void *offsets;
-    bool wide;                       /* offsets have 64 bits */
-    const int32_t *columns;
-    const void *values;
+    matrix_rows A;
     void *basis[MOST_BASIS];
     const void *from;                /* the first product is A times this */
     void *z;                         /* M V[j + 1] goes there, for the next product; NULL: that is A V[j + 1] */
@@ -46,9 +43,14 @@ int64_t arnoldi_rows(int64_t n)
     return (each + 31) / 32 * 32;
 }
 
+/** Of a block whose rows of A have no room in its shared memory: products that a warp has at a time. */
+template <typename T> constexpr int ARNOLDI_PRODUCTS = sizeof(T) > 8 ? 128 : 256;
+template <typename T> constexpr size_t ARNOLDI_PRODUCT_BYTES = (ARNOLDI_WARPS - 1) * ARNOLDI_PRODUCTS<T> * sizeof(T);
+constexpr size_t ARNOLDI_SHARED = 100 << 10; /* of rows of A, at most: the L1 cache has the basis */
+
 /** A block's copy of the column, what its steps read and write, and sums. */
 template <typename T> struct arnoldi_room {
-    static constexpr int PARTS = scalar<T>::is_complex ? 2 : 1, TILE_OF_WARP = sizeof(T) > 8 ? 128 : 256;
+    static constexpr int PARTS = scalar<T>::is_complex ? 2 : 1;
     krylov_column column;
     krylov_scalar h[MOST_BASIS], sine[MOST_BASIS], g[MOST_BASIS + 1], coefficients[C_NORMALIZE + 1];
     double cosine[MOST_BASIS], takes[MOST_BASIS]; /* |h|^2 of the second projection */
@@ -56,7 +58,7 @@ template <typename T> struct arnoldi_room {
     unsigned seen;          /* blocks that have arrived, and in the upper half those with exponents */
     bool has_exponents;     /* this one */
     double of_warp[PARTS * MOST_BASIS][ARNOLDI_WARPS + 1];
-    T minus[MOST_BASIS], products[ARNOLDI_WARPS - 1][TILE_OF_WARP];
+    T minus[MOST_BASIS];
 };
 
 /** A block's v^H w again, where it leaves the range of doubles or may be zero by underflow. All threads. */
@@ -87,6 +89,7 @@ template <typename T, int EACH> struct arnoldi_block {
     static constexpr int PARTS = arnoldi_room<T>::PARTS, GROUP = 8;
     const arnoldi_arguments &a;
     arnoldi_room<T> &room;
+    const rows_here<T> &A;
     unsigned meetings;
     int64_t begin, end;
     T w[EACH]; /* elements of the new vector, ARNOLDI_ROWS apart; zero behind the end */
@@ -107,24 +110,23 @@ template <typename T, int EACH> struct arnoldi_block {
         return a.partials + (((meetings & 1) * 3 + part) * a.vectors + k) * (int)gridDim.x;
     }
 
-    /** A x: a warp takes the entries of its 32 rows in the order of memory, and leaves products where the threads of
-     *  these rows find them. */
-    __device__ void multiply(const T *x)
+    /** A x of rows that are not in shared memory: a warp takes the entries of its 32 rows in the order of memory, and
+     *  leaves products where the threads of these rows find them. */
+    __device__ void multiply_from_memory(const T *x)
     {
-        constexpr int TILE_HERE = arnoldi_room<T>::TILE_OF_WARP, EACH_HERE = TILE_HERE / 32;
+        constexpr int TILE_HERE = ARNOLDI_PRODUCTS<T>, EACH_HERE = TILE_HERE / 32;
         const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-        const T *values = (const T *)a.values;
+        const T *values = (const T *)a.A.values;
         if (warp + 1 == ARNOLDI_WARPS) {
 #pragma unroll
             for (int e = 0; e < EACH; e++) w[e] = zero_of<T>();
             return;
         }
-        T *const products = room.products[warp];
+        T *const products = A.values + warp * TILE_HERE;
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
             const int64_t i = row(e) < end ? row(e) : end, next = i < end ? i + 1 : end;
-            const int64_t at = a.wide ? ((const int64_t *)a.offsets)[i] : ((const int32_t *)a.offsets)[i],
-                          last = a.wide ? ((const int64_t *)a.offsets)[next] : ((const int32_t *)a.offsets)[next];
+            const int64_t at = a.A.offset(i), last = a.A.offset(next);
             const int64_t first = __shfl_sync(~0u, (long long)at, 0), stop = __shfl_sync(~0u, (long long)last, 31);
             T sum = zero_of<T>();
             for (int64_t tile = first; tile < stop; tile += TILE_HERE) {
@@ -133,11 +135,11 @@ template <typename T, int EACH> struct arnoldi_block {
 #pragma unroll
                 for (int k = 0; k < EACH_HERE; k++) {
                     const int64_t entry = tile + lane + 32 * k;
-                    if (entry < stop) column[k] = a.columns[entry], value[k] = values[entry];
+                    if (entry < stop) column[k] = a.A.columns[entry], value[k] = values[entry];
                 }
 #pragma unroll
                 for (int k = 0; k < EACH_HERE; k++)
-                    if (tile + lane + 32 * k < stop) value[k] = value[k] * load_shared(x + column[k]);
+                    if (tile + lane + 32 * k < stop) value[k] = value[k] * x[column[k]];
 #pragma unroll
                 for (int k = 0; k < EACH_HERE; k++)
                     if (tile + lane + 32 * k < stop) products[lane + 32 * k] = value[k];
@@ -149,6 +151,12 @@ template <typename T, int EACH> struct arnoldi_block {
             }
             w[e] = sum;
         }
+    }
+
+    __device__ void multiply(const T *x)
+    {
+        if (A.are_here) A.template product<EACH>(row(0), ARNOLDI_ROWS, x, w);
+        else multiply_from_memory(x);
     }
 
     /** The warps' V[k]^H w for `group` vectors from k on; those from `count` on are zero. */
@@ -403,7 +411,9 @@ template <typename T, int EACH> __global__ void __launch_bounds__(ARNOLDI_THREAD
         }
         __syncthreads();
         const int64_t begin = blockIdx.x * a.chunk_rows;
-        arnoldi_block<T, EACH> block = {a, room, 0, begin, begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n, {}};
+        const int64_t end = begin + a.chunk_rows < a.n ? begin + a.chunk_rows : a.n;
+        const rows_here<T> A(a.A, begin, end, dynamic_shared(), ARNOLDI_THREADS);
+        arnoldi_block<T, EACH> block = {a, room, A, 0, begin, end, {}};
         krylov_parameters parameters = a.parameters;
         if (blockIdx.x) parameters.history = 0; /* one block writes it */
         const T *from = (const T *)a.from;
@@ -431,22 +441,22 @@ template <typename T, int EACH> __global__ void __launch_bounds__(ARNOLDI_THREAD
 }
 
 /** Steps from V[j + 1] on, of which the first is that of A x; z NULL or where M V[j + 1] goes, M a diagonal; rows: of
- *  A. */
+ *  A; shared: bytes of shared memory for them. */
 arnoldi_arguments arnoldi_of(const struct krylov_work *w, const struct spmv_rows *rows, int j, int steps, const void *x,
-                             void *z)
+                             void *z, size_t shared)
 {
     arnoldi_arguments a = {};
     a.parameters = w->plan->parameters;
     a.column = w->own_columns;
     a.met = (meeting *)((char *)w->scratch + meetings_at(w->base.max_nrhs));
     a.partials = (double *)((char *)w->scratch + counter_bytes(w->base.max_nrhs));
-    a.offsets = rows->offsets, a.wide = rows->offset_bits == 64;
-    a.columns = rows->columns, a.values = rows->values;
+    a.A = matrix_of(rows);
     for (int k = 0; k <= j + steps; k++) a.basis[k] = w->V[k];
     a.from = x;
     a.z = z;
     if (z) a.diagonal = w->plan->M[0]->diagonal, a.divides = w->plan->M[0]->divides;
     a.n = w->plan->base.n, a.chunk_rows = arnoldi_rows(a.n);
+    a.A.room = room_of_rows(trine_dtype_size(w->plan->inner), shared, a.chunk_rows, rows);
     a.j = j, a.steps = steps;
     a.vectors = w->most_sums; /* one more than a basis has before its last step */
     return a;

@@ -82,21 +82,23 @@ __global__ void step_columns(krylov_column *columns, int64_t nrhs, krylov_step s
     if (i < nrhs && (columns[i].flags & flags) == flags) take_step(step, &columns[i], &p, j);
 }
 
-template <typename T> void launch_find_row(const struct krylov_work *w, const void *x)
+template <typename T> void launch_find_row(const struct krylov_work *w, const void *x, const decision &decides)
 {
     find_row<T><<<(unsigned)w->nrhs, THREADS, 0, (gpuStream_t)w->stream>>>(w->own_columns, static_cast<const T *>(x),
-                                                                           w->plan->base.n, w->stride);
+                                                                           w->plan->base.n, w->stride, decides);
 }
 
 trine_status find_rows(struct krylov_work *w, const void *x)
 {
-    static void (*const launch[])(const struct krylov_work *, const void *) = {
+    static void (*const launch[])(const struct krylov_work *, const void *, const decision &) = {
         nullptr, launch_find_row<float>, launch_find_row<double>, launch_find_row<complex_of<float>>,
         launch_find_row<complex_of<double>>};
     int saved;
     if (!w->nrhs) return TRINE_SUCCESS;
+    const decision decides = decision_of(w, true);
+    w->has_decided = w->has_decided || decides.condition;
     trine_device_enter(w->plan->base.ctx, &saved);
-    launch[w->plan->base.dtype](w, x);
+    launch[w->plan->base.dtype](w, x, decides);
     const trine_status status = GPU_LAUNCHED("find_row");
     trine_device_leave(w->plan->base.ctx, saved);
     return status;
@@ -108,9 +110,9 @@ trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int 
     int saved;
     if (!w->nrhs) return TRINE_SUCCESS;
     trine_device_enter(w->plan->base.ctx, &saved);
-    if (which == KRYLOV_GMRES_SOLVE)
-        solve_small_systems<<<(unsigned)w->nrhs, SMALL_THREADS, 0, (gpuStream_t)w->stream>>>(w->own_columns, flags,
-                                                                                             w->plan->parameters);
+    if (which == KRYLOV_GMRES_SOLVE || which == KRYLOV_GMRES_END)
+        solve_small_systems<<<(unsigned)w->nrhs, SMALL_THREADS, 0, (gpuStream_t)w->stream>>>(
+            w->own_columns, flags, which == KRYLOV_GMRES_END, w->plan->parameters);
     else
         step_columns<<<(unsigned)((w->nrhs + threads - 1) / threads), threads, 0, (gpuStream_t)w->stream>>>(
             w->own_columns, w->nrhs, which, flags, w->plan->parameters, j);

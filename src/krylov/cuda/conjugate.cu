@@ -2,6 +2,7 @@
 #include "core/gpu_condition.cuh"
 #include "core/gpu_launch.cuh"
 #include "core/gpu_limits.h"
+#include "core/gpu_shared.cuh"
 #include "krylov/cuda/conjugate.cuh"
 
 namespace {
@@ -15,22 +16,31 @@ bool has_conjugate_rows(const struct krylov_work *w, struct spmv_rows *rows)
 {
     const int64_t n = w->plan->base.n;
     const krylov_parameters *p = &w->plan->parameters;
-    if (w->nrhs != 1 || w->has_errors || n < 1 || n > CONJUGATE_MOST || (p->has_M && !krylov_has_diagonal(w)))
+    if (w->nrhs < 1 || w->nrhs > CONJUGATE_COLUMNS || w->has_errors || n < 1 || n > CONJUGATE_MOST ||
+        (p->has_M && !krylov_has_diagonal(w)))
         return false;
     return spmv_rows_of(w->plan->inner_A, rows) && rows->longest_row >= 0 && rows->longest_row <= CONJUGATE_LONGEST &&
            rows->nnz <= CONJUGATE_MEAN * n;
 }
 
-template <typename T> trine_status launch(const conjugate_arguments &a, gpuStream_t stream)
+template <typename T, int EACH> trine_status launch_with(const conjugate_arguments &a, gpuStream_t stream)
 {
-    const auto blocks = (unsigned)((a.n + a.chunk_rows - 1) / a.chunk_rows);
     gpuLaunchAttribute together = {};
     gpuLaunchConfig_t config = {};
     together.id = gpuLaunchAttributeCooperative;
     together.val.cooperative = 1;
-    config.gridDim = dim3(blocks), config.blockDim = dim3(CONJUGATE_THREADS), config.stream = stream;
+    config.gridDim = dim3((unsigned)((a.n + a.chunk_rows - 1) / a.chunk_rows));
+    config.blockDim = dim3(CONJUGATE_THREADS), config.stream = stream;
+    config.dynamicSmemBytes = bytes_of_rows(sizeof(T), a.A.room, a.chunk_rows);
     config.attrs = &together, config.numAttrs = 1;
-    return GPU((launch_kernel<conjugate_steps<T>>(config, a)));
+    const trine_status status = trine_gpu_allow_shared((const void *)conjugate_steps<T, EACH>, config.dynamicSmemBytes);
+    return status ? status : GPU((launch_kernel<conjugate_steps<T, EACH>>(config, a)));
+}
+template <typename T> trine_status launch(const conjugate_arguments &a, gpuStream_t stream)
+{
+    if constexpr (sizeof(T) < 16)
+        if (a.chunk_rows > 2 * 32 * (CONJUGATE_WARPS / a.nrhs)) return launch_with<T, 4>(a, stream);
+    return launch_with<T, 2>(a, stream);
 }
 
 } // namespace
@@ -53,7 +63,9 @@ trine_status krylov_cuda_conjugate(struct krylov_work *w, bool *done)
     trine_device_enter(w->plan->base.ctx, &saved);
     TRY(trine_gpu_limits(&limits));
     {
-        conjugate_arguments a = conjugate_of(w, &rows, w->records && !w->plan->unrolls ? STEPS : 1);
+        const size_t shared = (size_t)limits.shared_bytes - sizeof(conjugate_room) - 64;
+        conjugate_arguments a = conjugate_of(w, &rows, w->records && !w->plan->unrolls ? STEPS : 1,
+                                             shared < CONJUGATE_SHARED ? shared : CONJUGATE_SHARED);
         const int64_t blocks = (a.n + a.chunk_rows - 1) / a.chunk_rows;
         if (!limits.cooperative || blocks > multiprocessors_of((gpuStream_t)w->stream, limits.multiprocessors))
             goto done;

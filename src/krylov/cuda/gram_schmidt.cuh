@@ -4,7 +4,8 @@
  * cooperative launch are divided by meetings of the blocks of a column, of which the last one to come adds up the sums;
  * else each phase is a launch. Where each block has one item the last two phases are one: the norm is that of what the
  * first projection leaves, less what the second one takes (Pythagoras), unless that is so much that digits cancel.
- * Names no runtime, so that tests run it on a CPU. */
+ * Sums are made in an order that depends on the vectors' length and number alone. Names no runtime, so that tests run
+ * it on a CPU. */
 #ifndef TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 #define TRINE_KRYLOV_GRAM_SCHMIDT_CUH
 
@@ -39,6 +40,14 @@ __device__ krylov_sum *partials_of(const basis_arguments &a, int64_t column)
 
 /** Blocks know which of their items have a column that runs: at most so many in a launch of several phases. */
 constexpr int MOST_ITEMS = 64;
+
+/** Chunks of a column, of several so few that each block has one of all: a column then costs no sums more. */
+constexpr int SHARED_COLUMNS = 16;
+int64_t chunks_of_column(int64_t n, int64_t unit, int64_t nrhs)
+{
+    const int64_t chunks = meeting_chunks(n, unit), share = nrhs <= SHARED_COLUMNS ? MEETING_CHUNKS / nrhs : chunks;
+    return share < chunks ? share : chunks;
+}
 
 /** The shape of a kernel for up to NV vectors: rows a thread, so that it has some 128 bytes or more of loads under
  *  way, and threads, for which there are registers. */
@@ -503,7 +512,7 @@ basis_arguments basis_of(const struct krylov_work *w, int j, void *z)
 }
 template <typename T, int NV> void set_items(basis_arguments *a, int64_t nrhs)
 {
-    a->chunks = (int)meeting_chunks(a->n, shape<T, NV>::UNIT);
+    a->chunks = (int)chunks_of_column(a->n, shape<T, NV>::UNIT, nrhs);
     a->items = nrhs * a->chunks;
 }
 

@@ -519,10 +519,14 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 2)
 }
 
 /** A block a column. */
-template <typename T> __global__ void find_row(krylov_column *columns, const T *x, int64_t n, int64_t stride)
+template <typename T> __global__ void find_row(krylov_column *columns, const T *x, int64_t n, int64_t stride,
+                                               const __grid_constant__ decision decides)
 {
     krylov_column *c = &columns[blockIdx.x];
-    if (!krylov_needs_row(c)) return;
+    if (!krylov_needs_row(c)) {
+        if (threadIdx.x == 0) decide_after(decides, c);
+        return;
+    }
     __shared__ long long first;
     if (threadIdx.x == 0) first = -1;
     for (int64_t begin = 0; begin < n; begin += blockDim.x) {
@@ -536,7 +540,9 @@ template <typename T> __global__ void find_row(krylov_column *columns, const T *
         break;
     }
     __syncthreads();
-    if (threadIdx.x == 0) c->row = first;
+    if (threadIdx.x) return;
+    c->row = first;
+    decide_after(decides, c);
 }
 
 /** What all launches of a program have. */

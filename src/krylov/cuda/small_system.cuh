@@ -15,7 +15,8 @@ struct small_system {
 };
 
 __global__ void __launch_bounds__(SMALL_THREADS)
-    solve_small_systems(krylov_column *columns, unsigned flags, const __grid_constant__ krylov_parameters parameters)
+    solve_small_systems(krylov_column *columns, unsigned flags, bool ends_cycle,
+                        const __grid_constant__ krylov_parameters parameters)
 {
     __shared__ small_system room;
     krylov_column *const c = &columns[blockIdx.x];
@@ -23,10 +24,11 @@ __global__ void __launch_bounds__(SMALL_THREADS)
     const int me = (int)threadIdx.x, size = c->size;
     if ((c->flags & flags) != flags) return;
     if (p.restart > SMALL_MOST) {
-        if (me == 0) krylov_gmres_solve(c, &p);
+        if (me == 0) take_step(ends_cycle ? KRYLOV_GMRES_END : KRYLOV_GMRES_SOLVE, c, &p, 0);
         return;
     }
     copy_column(&room.column, c);
+    if (ends_cycle && me == SMALL_THREADS - 1) krylov_end_of_cycle(c);
     for (int k = me; k < size * (size + 1) / 2; k += SMALL_THREADS) room.R[k] = c->R[k];
     if (me <= size) room.g[me] = c->g[me];
     __syncthreads();
