@@ -159,7 +159,7 @@ static trine_status send_paths(trine_precond p, int l)
     for (int64_t k = 0; k < f->paths; k++) f->swapped[f->starts[k]] = 0;
     TRY(trine_copy(ctx, s->on_device[l].joined, TRINE_DEVICE, f->swapped, TRINE_HOST, n));
     TRY(trine_copy(ctx, s->on_device[l].permutation, TRINE_DEVICE, f->permutation, TRINE_HOST, n * sizeof(int32_t)));
-    TRY(precond_device_numeric_of(p)->locate(p, &s->on_device[l], ctx->stream));
+    if (!ctx->is_tally) TRY(precond_device_numeric_of(p)->locate(p, &s->on_device[l], ctx->stream));
 done:
     return status;
 }

@@ -152,7 +152,7 @@ __device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const sys
             own[j] = i < A.n ? x[i] : i == A.n && A.cyclic ? x[0] : T{};
         }
         T before = {}, behind = {}; /* the tile, for the first and the last lane */
-        if (lane == 0) before = row > 0 ? x[row - 1] : A.cyclic ? x[A.n - 1] : T{};
+        if (lane == 0) before = row > 0 && row <= A.n ? x[row - 1] : A.cyclic ? x[A.n - 1] : T{};
         if (lane == WARP - 1) behind = row + tile::ROWS < A.n ? x[row + tile::ROWS] : A.cyclic ? x[0] : T{};
         if (k == 0) wait_for_tile(t, A, row);
         T right = shuffle_from(own[0], lane + 1 & WARP - 1);
