@@ -365,9 +365,9 @@ static void ldl_that_is_no_solution_is_refused(void **state)
     trine_matrix tiny = MATRIX(ctx, N, {0, 0, 3e-17}, {0, 1, 0.9}, {0, 2, 0.7}, {0, 3, 0.3}, {1, 0, 0.9}, {1, 1, 2},
                                {1, 2, -1}, {2, 0, 0.7}, {2, 1, -1}, {2, 2, 1.5}, {3, 0, 0.3}, {3, 3, 1}, {4, 4, 1},
                                {4, 5, 1}, {5, 4, 1}, {5, 5, -1});
-    trine_matrix good = MATRIX(ctx, N, {0, 0, 5}, {0, 1, 1}, {0, 2, 0.7}, {0, 3, 0.3}, {1, 0, 1}, {1, 1, -9},
-                               {1, 2, -1}, {2, 0, 0.7}, {2, 1, -1}, {2, 2, 7}, {3, 0, 0.3}, {3, 3, 8}, {4, 4, 4},
-                               {4, 5, 1}, {5, 4, 1}, {5, 5, -4});
+    trine_matrix good =
+        MATRIX(ctx, N, {0, 0, 5}, {0, 1, 1}, {0, 2, 0.7}, {0, 3, 0.3}, {1, 0, 1}, {1, 1, -9}, {1, 2, -1}, {2, 0, 0.7},
+               {2, 1, -1}, {2, 2, 7}, {3, 0, 0.3}, {3, 3, 8}, {4, 4, 4}, {4, 5, 1}, {5, 4, 1}, {5, 5, -4});
     double b[N] = {1, 2, 3, 4, 5, 6}, x[N];
     for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_LIBRARY; solver++) {
         if (solver == TRINE_SOLVER_SUPERNODAL) continue;
@@ -401,8 +401,8 @@ static void ldl_that_is_no_solution_is_refused(void **state)
     }
     trine_factor F;
     trine_factor_info info;
-    OK(trine_factor_create(
-        ctx, &F, tiny, &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
+    OK(trine_factor_create(ctx, &F, tiny,
+                           &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
     OK(trine_factor_get_info(F, &info)); /* the factor alone is what it is */
     assert_true(info.trial_error > 1e6);
     trine_direct plan;

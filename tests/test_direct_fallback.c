@@ -133,8 +133,7 @@ static void inaccurate_factors_by_name_are_refused(void **state)
     trine_context ctx = test_context();
     need_interception(ctx);
     trine_matrix A = random_matrix(ctx, TRINE_D, 60, 5, false, 4);
-    const trine_direct_options options = {.factor.method = TRINE_DIRECT_LU_UMFPACK,
-                                          .ops = TRINE_N | TRINE_T | TRINE_H};
+    const trine_direct_options options = {.factor.method = TRINE_DIRECT_LU_UMFPACK, .ops = TRINE_N | TRINE_T | TRINE_H};
     trine_direct plan;
     trouble = INACCURATE;
     FAILS(TRINE_ERR_NO_CONVERGENCE, "a trial solve with the lu-umfpack factor has a backward error of",

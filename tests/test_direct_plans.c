@@ -432,8 +432,8 @@ static trine_matrix grid(trine_context ctx, int side, trine_direct_method method
     return A;
 }
 
-/** A plan takes over the memory of a factor that it has made itself, and frees what it has copied on the way; of one that
- *  is the caller's it copies. Their solves are the same bits, after new values too. */
+/** A plan takes over the memory of a factor that it has made itself, and frees what it has copied on the way; of one
+ *  that is the caller's it copies. Their solves are the same bits, after new values too. */
 static void plans_that_take_memory_over_solve_alike(void **state)
 {
     (void)state;
@@ -453,37 +453,38 @@ static void plans_that_take_memory_over_solve_alike(void **state)
                 {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL, TRINE_TRI_AUTO}};
     double *b = malloc(N * sizeof *b), *x[2] = {malloc(N * sizeof **x), malloc(N * sizeof **x)};
     for (int i = 0; i < N; i++) b[i] = test_uniform(3, (uint64_t)i);
-    for (int threads = 1; threads <= 2; threads++) for EACH(k, some) {
-        trine_context ctx;
-        OK(trine_context_create(&ctx, threads == 1 ? "cpu:1" : "cpu:2"));
-        trine_matrix A = grid(ctx, SIDE, some[k].method, 1), other = grid(ctx, SIDE, some[k].method, 3);
-        const trine_direct_options options = {.factor.method = some[k].method,
-                                              .ops = TRINE_N | TRINE_T,
-                                              .refine = 1,
-                                              .solver = some[k].solver,
-                                              .triangular.method = some[k].triangular};
-        trine_factor F;
-        trine_direct plans[2];
-        OK(trine_factor_create(ctx, &F, A, &options.factor));
-        OK(trine_direct_create_from_factor(ctx, &plans[0], F, A, &options));
-        OK(trine_direct_create(ctx, &plans[1], A, &options));
-        for (int update = 0; update < 3; update++) {
-            for (int p = 0; p < 2 && update; p++) OK(trine_direct_update(plans[p], update == 1 ? other : A));
-            for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
-                for (int p = 0; p < 2; p++) {
-                    const trine_dense B = {b, N, 1, N, TRINE_COLMAJOR}, X = {x[p], N, 1, N, TRINE_COLMAJOR};
-                    OK(trine_direct_solve(plans[p], op, &B, &X, NULL));
+    for (int threads = 1; threads <= 2; threads++)
+        for EACH(k, some) {
+            trine_context ctx;
+            OK(trine_context_create(&ctx, threads == 1 ? "cpu:1" : "cpu:2"));
+            trine_matrix A = grid(ctx, SIDE, some[k].method, 1), other = grid(ctx, SIDE, some[k].method, 3);
+            const trine_direct_options options = {.factor.method = some[k].method,
+                                                  .ops = TRINE_N | TRINE_T,
+                                                  .refine = 1,
+                                                  .solver = some[k].solver,
+                                                  .triangular.method = some[k].triangular};
+            trine_factor F;
+            trine_direct plans[2];
+            OK(trine_factor_create(ctx, &F, A, &options.factor));
+            OK(trine_direct_create_from_factor(ctx, &plans[0], F, A, &options));
+            OK(trine_direct_create(ctx, &plans[1], A, &options));
+            for (int update = 0; update < 3; update++) {
+                for (int p = 0; p < 2 && update; p++) OK(trine_direct_update(plans[p], update == 1 ? other : A));
+                for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
+                    for (int p = 0; p < 2; p++) {
+                        const trine_dense B = {b, N, 1, N, TRINE_COLMAJOR}, X = {x[p], N, 1, N, TRINE_COLMAJOR};
+                        OK(trine_direct_solve(plans[p], op, &B, &X, NULL));
+                    }
+                    assert_memory_equal(x[0], x[1], N * sizeof **x);
+                    assert_true(backward_error(update == 1 ? other : A, op, 1, x[1], b) < 10);
                 }
-                assert_memory_equal(x[0], x[1], N * sizeof **x);
-                assert_true(backward_error(update == 1 ? other : A, op, 1, x[1], b) < 10);
             }
+            for (int p = 0; p < 2; p++) OK(trine_direct_destroy(&plans[p]));
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&other);
+            OK(trine_context_destroy(&ctx));
         }
-        for (int p = 0; p < 2; p++) OK(trine_direct_destroy(&plans[p]));
-        OK(trine_factor_destroy(&F));
-        trine_matrix_destroy(&A);
-        trine_matrix_destroy(&other);
-        OK(trine_context_destroy(&ctx));
-    }
     free(b);
     free(x[0]);
     free(x[1]);

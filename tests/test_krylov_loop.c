@@ -306,8 +306,8 @@ static far_rows make_rows_for(trine_krylov_method method, trine_dtype t, int n)
     return r;
 }
 
-/** Right-hand sides of which one is zero, one larger than the others, and the last, if there are three, no number in one
- *  row: beside the host's loop and beside a CPU; and what is no number changes no bit of the others. */
+/** Right-hand sides of which one is zero, one larger than the others, and the last, if there are three, no number in
+ *  one row: beside the host's loop and beside a CPU; and what is no number changes no bit of the others. */
 static void compare_several(trine_context ctx, trine_context cpu, trine_krylov_method method, trine_dtype t, int n,
                             int nrhs, bool has_M)
 {

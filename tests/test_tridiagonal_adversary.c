@@ -265,8 +265,7 @@ static bool is_taken(family_system *f, uint64_t seed)
 static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, trine_status status, const void *x,
                          outcome *o)
 {
-    const double eps = trine_dtype_size(t) == 4 || t == TRINE_C ? 0x1p-23 : 0x1p-52,
-                 error = forward_error(f, t, x);
+    const double eps = trine_dtype_size(t) == 4 || t == TRINE_C ? 0x1p-23 : 0x1p-52, error = forward_error(f, t, x);
     double lapack = t == TRINE_D ? f->in_double : lapack_error(f, t, 0);
     if (!(lapack <= 0.01)) return; /* no digit in this precision */
     o->taken++;
@@ -274,8 +273,7 @@ static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, t
         const double other = lapack_error(f, t, f->n / 2);
         if (other <= 0.01 && other > lapack) lapack = other;
     }
-    const double ratio = error / (lapack > eps ? lapack : eps),
-                 backward = ratio <= 50 ? 0 : backward_error(f, t, x);
+    const double ratio = error / (lapack > eps ? lapack : eps), backward = ratio <= 50 ? 0 : backward_error(f, t, x);
     if (status == TRINE_SUCCESS && ratio > 50 && f->cyclic && backward <= 100 * eps) {
         o->unlucky++;
         return;

@@ -1,5 +1,5 @@
-/* Values whose memory goes back to the system while a plan on a CPU copies them, so that both are not there at once. Part
- * of the private interface of libtrine_direct (direct_interface.h). */
+/* Values whose memory goes back to the system while a plan on a CPU copies them, so that both are not there at once.
+ * Part of the private interface of libtrine_direct (direct_interface.h). */
 #ifndef TRINE_CORE_CONSUME_H
 #define TRINE_CORE_CONSUME_H
 

@@ -158,8 +158,8 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
 {
     (void)space;
     (void)stream;
-    static int64_t (*const copy_values[])(trine_supernodal, const void *, const int64_t *,
-                                          const int32_t *) = TABLE(copy_values);
+    static int64_t (*const copy_values[])(trine_supernodal, const void *, const int64_t *, const int32_t *) =
+        TABLE(copy_values);
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const supernodal_structure *S = &plan->S;

@@ -89,7 +89,8 @@ static trine_status numeric(trine_triangular plan, trine_space space, const void
         if (!t) continue;
         t->bad_row = -1;
         t->divide = t->scaled = false;
-        take[plan->base.dtype](plan->base.ctx, t, values, k && trine_values_may_go() && !plan->plain && takes_in_order(t));
+        take[plan->base.dtype](plan->base.ctx, t, values,
+                               k && trine_values_may_go() && !plan->plain && takes_in_order(t));
         if (!t->divide) invert[plan->base.dtype](t);
     }
     return TRINE_SUCCESS;
