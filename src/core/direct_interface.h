@@ -1,5 +1,5 @@
-/* What libtrine_direct uses of libtrine beside the public headers: all of it stands here and in plan.h, and
- * libtrine_direct includes no other header of src/core that declares functions. What the two mark TRINE_API is
+/* What libtrine_direct uses of libtrine beside the public headers: all of it stands here, in plan.h and in consume.h,
+ * and libtrine_direct includes no other header of src/core that declares functions. What they mark TRINE_API is
  * exported by libtrine as TRINE_PRIVATE_<number>, with the number below (cmake/exports.cmake): the dynamic linker
  * then refuses a libtrine_direct that was made for another number. No promise to anybody else. C11, and C++17 in .cu
  * files. */
