@@ -259,7 +259,7 @@ class Runner(unittest.TestCase):
     def test_sweeps_of_suite_spmv_are_relative_to_the_product(self):
         for sweep, base, methods in (("values", "auto", ("auto", "auto:single", "auto:half")), ("fused", "auto", ("auto", "auto:fused", "auto:fused-u", "auto:axpy")),
                                      ("applications", "adaptive", ("adaptive", "max", "max-column", "arg-max", "arg-max2")),
-                                     ("operators", "loop", ("loop", "entry", "segment", "plus-times"))):
+                                     ("operators", "loop", ("loop", "entry", "segment", "rows", "plus-times"))):
             code, table, records = bench("spmv", "convection3d:n=4", "--sweep", sweep, "--dtype", "d", "--reps", "2")
             self.assertEqual(code, 0, table)
             self.check_products(records)
